@@ -1,9 +1,6 @@
 import { s } from "./schema.ts";
 
-/**
- * Since when an object claims values that only one object can own. The controller writes it once, so that every node decides alike which
- * claim is older.
- */
+/** Since when an object claims values that only one object can own. Written once by the controller, so that every node decides alike. */
 export function claims() {
   return s.listMap(
     ["claim"],

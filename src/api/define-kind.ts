@@ -1,7 +1,6 @@
 import type { Kind, KubeObject, ObjectMeta, Scope } from "./kind.ts";
 import { s, type Field, type ObjectSchema, type StoredFields, type WrittenFields } from "./schema.ts";
 
-/** A column of `kubectl get`. */
 export interface PrinterColumn {
   readonly name: string;
   /** Where the value is: `.spec.vni`, `.status.conditions[?(@.type=="Ready")].status`. */
@@ -20,10 +19,10 @@ interface Definition {
   readonly scope: Scope;
   readonly shortNames?: readonly string[];
   readonly categories?: readonly string[];
-  /** What `kubectl explain` prints of the kind itself. */
+  /** Printed by `kubectl explain`. */
   readonly doc: string;
   readonly columns?: readonly PrinterColumn[];
-  /** Older versions that are served too, with the same schema; the warning goes to whoever still uses one. */
+  /** Older served versions with the same schema; clients that use one get the warning. */
   readonly deprecated?: readonly { readonly version: string; readonly warning: string }[];
 }
 
@@ -36,19 +35,19 @@ type FieldsOf<P extends Parts> = {
 type WrittenBy<P extends Parts> = { apiVersion: string; kind: string; metadata: ObjectMeta } & WrittenFields<FieldsOf<P>>;
 type StoredBy<P extends Parts> = KubeObject & StoredFields<FieldsOf<P>>;
 
-/** A kind that we bring ourselves: on a server it is found like any other, and its schema is known here. */
+/** A kind of our own, with its schema. */
 export interface CustomKind<Written = unknown, Stored extends KubeObject = KubeObject> extends Definition, Kind<Stored> {
   readonly shortNames?: readonly string[];
-  /** The whole object but for apiVersion, kind and metadata, which the server knows about. */
+  /** Without apiVersion, kind and metadata. */
   readonly schema: ObjectSchema;
   /** Carries the type of a manifest; never present at run time. */
   readonly written?: Written;
 }
 
-/** An object of the kind as the server keeps it, defaults filled. */
+/** As the server stores it, with defaults. */
 export type Stored<K extends Kind> = NonNullable<K["stored"]>;
 
-/** An object of the kind as a person writes it. */
+/** As a person writes it. */
 export type Manifest<K extends CustomKind> = NonNullable<K["written"]>;
 
 /** Declares a kind. With a `status` it gets the status subresource: writes of the main resource leave the status alone. */

@@ -27,7 +27,6 @@ export interface Dependency {
   readonly as?: "part" | "alternative";
 }
 
-/** How to fix a cause. */
 export interface Fix {
   /** A sentence without a full stop: `give it a VNI that no other resource has`. */
   readonly text: string;
@@ -37,7 +36,6 @@ export interface Fix {
   readonly command?: string;
 }
 
-/** What one object reports about one component. */
 export interface HealthStatement {
   readonly component: Component;
   readonly domain: Domain;
@@ -45,7 +43,6 @@ export interface HealthStatement {
   readonly health: Health;
   /** CamelCase, as in conditions. */
   readonly reason?: string;
-  /** For people: the problem, if any. */
   readonly message?: string;
   readonly since?: string;
   /** It is a cause itself, whatever its dependencies: an invalid spec, a full pool. */

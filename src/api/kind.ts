@@ -1,5 +1,3 @@
-/** What every Kubernetes object carries, and how a kind is found on an API server. */
-
 export interface OwnerReference {
   apiVersion: string;
   kind: string;
@@ -45,7 +43,7 @@ export interface Condition {
 
 export type Scope = "Namespaced" | "Cluster";
 
-/** How a kind is named on an API server. `T` is the object as the server stores it. */
+/** `T` is the object as the server stores it. */
 export interface Kind<T extends KubeObject = KubeObject> {
   readonly group: string;
   readonly version: string;
@@ -57,7 +55,7 @@ export interface Kind<T extends KubeObject = KubeObject> {
   readonly stored?: T;
 }
 
-/** Declares a kind that the API server brings itself: only its name and the fields we read. */
+/** Declares a built-in kind: its name and the fields that we read. */
 export function builtinKind<T extends KubeObject>(kind: Kind<T>): Kind<T> {
   return kind;
 }
@@ -71,7 +69,7 @@ export function groupOf(apiVersion = ""): string {
   return apiVersion.includes("/") ? (apiVersion.split("/")[0] ?? "") : "";
 }
 
-/** `namespace/name`, or `name` for what lives in no namespace. */
+/** `namespace/name`, or `name` of a cluster-scoped object. */
 export function keyOf(object: { metadata: { name: string; namespace?: string } }): string {
   const { name, namespace } = object.metadata;
   return namespace ? `${namespace}/${name}` : name;

@@ -1,17 +1,17 @@
 /**
- * A rule that no single field can state, told twice: as CEL for the API server and as a predicate for everywhere else. Both see the
- * object with its defaults filled. A rule about a change names `oldSelf` and is asked only when there is an old value.
+ * A rule across fields, stated twice: as CEL for the API server and as a predicate. Both see the object with defaults. A transition rule
+ * uses `oldSelf` and is skipped without an old value.
  */
 export type Rule<Self = unknown> = StateRule<Self> | TransitionRule<Self>;
 
 interface RuleText {
   readonly cel: string;
-  /** One line, without a full stop: what has to hold. */
+  /** One line, without a full stop. */
   readonly message: string;
-  /** The field to blame, from `self` on: `.hostasn`. */
+  /** Relative to `self`: `.hostasn`. */
   readonly fieldPath?: string;
   readonly reason?: "FieldValueInvalid" | "FieldValueForbidden" | "FieldValueRequired" | "FieldValueDuplicate";
-  /** The fields of which exactly one is set, for whoever makes up such objects. */
+  /** The fields of which exactly one is set, for generators of objects. */
   readonly choice?: readonly string[];
 }
 
@@ -23,7 +23,6 @@ interface TransitionRule<Self> extends RuleText {
   transition(self: Self, oldSelf: Self): boolean;
 }
 
-/** Declares a rule. The server tells the two forms apart by looking for `oldSelf` in the text, so the text must agree with the form. */
 export function rule<Self>(declared: Rule<Self>): Rule<Self> {
   const namesOldSelf = /\boldSelf\b/.test(declared.cel);
   if (namesOldSelf !== "transition" in declared) {
@@ -34,7 +33,6 @@ export function rule<Self>(declared: Rule<Self>): Rule<Self> {
   return declared;
 }
 
-/** Of these optional fields exactly one is set. */
 export function exactlyOneOf(first: string, ...others: readonly [string, ...string[]]): Rule<Readonly<Record<string, unknown>>> {
   const choice = [first, ...others];
   return rule({

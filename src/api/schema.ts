@@ -2,8 +2,8 @@ import type { Condition } from "./kind.ts";
 import type { Rule } from "./rule.ts";
 
 /**
- * A schema is a tree of plain nodes told apart by `type`. The builder `s` makes them; everything else (CRD printing, defaulting,
- * pruning, validation, the comparison of statuses) walks them. The TypeScript types of a value ride along in `types`.
+ * A schema is a tree of nodes distinguished by `type`. The builder `s` creates them; CRDs, defaulting, pruning, validation and the
+ * comparison of statuses read them. `types` carries the TypeScript type of a value.
  */
 export type Schema = ObjectSchema | MapSchema | ListSchema | StringSchema | IntegerSchema | BooleanSchema | IntOrStringSchema;
 
@@ -12,14 +12,14 @@ export type Json = string | number | boolean | null | Json[] | { [key: string]: 
 type Presence = "required" | "optional" | "defaulted";
 
 interface Common {
-  /** What `kubectl explain` prints. */
+  /** Printed by `kubectl explain`. */
   readonly doc: string;
-  /** Whether the parent object may, or in a manifest may, go without it. */
+  /** Whether it may be missing, or may be missing in a manifest. */
   readonly presence: Presence;
   readonly default?: Json;
   readonly nullable?: true;
   readonly rules?: readonly Rule[];
-  /** A time stamp or traffic counter: a difference in it alone is no reason to write a status. */
+  /** A time stamp or traffic counter: a change of it alone is no reason to write a status. */
   readonly rides?: true;
 }
 
@@ -41,7 +41,7 @@ export interface ListSchema extends Common {
   readonly type: "list";
   /** In an atomic list order counts; in the other two it does not. */
   readonly listType: "atomic" | "set" | "map";
-  /** The fields that name an item of a `map` list. */
+  /** The fields that identify an item of a `map` list. */
   readonly keys?: readonly string[];
   readonly items: Schema;
   readonly minItems?: number;
@@ -74,7 +74,7 @@ export interface IntOrStringSchema extends Common {
   readonly pattern?: string;
 }
 
-/** `Written` is the value as a manifest has it, `Stored` as the server keeps it. */
+/** `Written` is the value in a manifest, `Stored` on the server. */
 interface Typed<Written, Stored, P extends Presence = "required"> {
   readonly presence: P;
   /** Carries the types; never present at run time. */
@@ -109,14 +109,13 @@ interface ListBounds {
   maxItems: number;
 }
 
-/** The same node with another presence, or another type. */
 type Retyped<F extends Field, P extends Presence, Null = never> = Omit<F, "presence" | "types"> &
   Schema &
   Typed<WrittenValue<F> | Null, StoredValue<F> | Null, P>;
 
 type ListOf<F extends Field> = ListSchema & Typed<WrittenValue<F>[], StoredValue<F>[]>;
 
-/** What time.ParseDuration of Go takes. */
+/** The syntax of Go's time.ParseDuration. */
 const goDuration = "^[+-]?(0|(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$";
 
 const int32 = { minimum: -(2 ** 31), maximum: 2 ** 31 - 1 };
@@ -129,7 +128,7 @@ function list<F extends Field>(
   return { type: "list", presence: "required", listType, items, ...options };
 }
 
-/** The schema builder. Every field has a `doc`, every string and list a bound: the server's budget for rules counts on it. */
+/** Every field has a `doc`, every string and list a bound, which the server's cost limit for rules requires. */
 export const s = {
   object<F extends Fields>(
     properties: F,
@@ -145,17 +144,17 @@ export const s = {
     return { type: "map", presence: "required", values, ...options };
   },
 
-  /** Replaced as one value; order counts. */
+  /** Replaced as one value; ordered. */
   list<F extends Field>(items: F, options: ListBounds & { rules?: readonly Rule<StoredValue<F>[]>[] }): ListOf<F> {
     return list("atomic", items, options);
   },
 
-  /** Values that occur once each, in no order. */
+  /** Unique values, unordered. */
   set<F extends Field>(items: F, options: ListBounds & { rules?: readonly Rule<StoredValue<F>[]>[] }): ListOf<F> {
     return list("set", items, options);
   },
 
-  /** Objects that `keys` tell apart, in no order. */
+  /** Objects identified by `keys`, unordered. */
   listMap<F extends ObjectSchema & Field>(
     keys: readonly (keyof StoredValue<F> & string)[],
     items: F,
@@ -188,17 +187,17 @@ export const s = {
     return { type: "int-or-string", presence: "required", ...options };
   },
 
-  /** A length of time as Go writes it: `1m30s`. */
+  /** A duration in Go's format: `1m30s`. */
   duration(options: Described<string>): StringSchema & Typed<string, string> {
     return s.string({ maxLength: 64, pattern: goDuration, ...options });
   },
 
-  /** A moment that says when something else changed. One that decides something by itself is `significant`. */
+  /** `significant`: a change of it alone is written. */
   time({ significant, ...options }: Described<string> & { significant?: true }): StringSchema & Typed<string, string> {
     return { type: "string", presence: "required", format: "date-time", ...(significant ? {} : { rides: true }), ...options };
   },
 
-  /** A number that moves with the traffic: MAC addresses, prefixes, VTEPs. */
+  /** A number that changes with the traffic: MAC addresses, prefixes, VTEPs. */
   counter(options: Described<number>): IntegerSchema & Typed<number, number> {
     return { ...s.int({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, ...options }), rides: true };
   },

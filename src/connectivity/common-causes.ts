@@ -11,13 +11,12 @@ import { isReached, type UnreachedNodes } from "./unreached-nodes.ts";
 interface FailureAnalysis {
   readonly checks: readonly PodNetworkConnectivityCheck[];
   readonly nodes: readonly Node[];
-  /** By the check. */
   readonly results: ReadonlyMap<string, CheckResult>;
   readonly blames: ReadonlyMap<string, Blamed>;
   readonly unreached: UnreachedNodes;
 }
 
-/** What a check fails because of. One of those that it explains speaks for all. */
+/** The cause of a check. One of the checks that it explains reports it for all. */
 interface Blamed {
   readonly blame: CommonCause;
   readonly causeComponent: CauseComponent;
@@ -26,7 +25,7 @@ interface Blamed {
 
 let latest: FailureAnalysis | undefined;
 
-/** What a failing check and the others fail because of. Failing checks ask for the same one after the other: it is worked out once. */
+/** Computed once for all failing checks. */
 export function commonCausesIn(reader: ObjectReader): FailureAnalysis {
   const [checks, nodes] = [reader.all(PodNetworkConnectivityCheck), reader.all(Node)];
   if (!latest || !areSame(latest.checks, checks) || !areSame(latest.nodes, nodes)) latest = analysisOf(checks, nodes);
@@ -40,7 +39,7 @@ function areSame(some: readonly unknown[], others: readonly unknown[]): boolean 
 function analysisOf(checks: FailureAnalysis["checks"], nodes: FailureAnalysis["nodes"]): FailureAnalysis {
   const zones = zonesOf(nodes);
   const wanted = checks.filter(({ metadata }) => metadata.annotations?.[retiredAnnotation] === undefined);
-  // As of its last result: that it is old somebody else tells.
+  // As of its last result: staleness is reported elsewhere.
   const results = wanted.map((check) => resultOf(check, zones, lastResultOf(check) ?? 0));
   const blames = new Map<string, Blamed>();
   const unreached = new Map<string, Component>();

@@ -19,24 +19,24 @@ import { sourceIndexes } from "./source-of-check.ts";
 
 export interface ConnectivityOptions {
   manager: Manager;
-  /** Fenced where there is an election: everything here writes as leader. */
+  /** Fenced if there is an election. */
   client: KubeClient;
   log: Log;
-  /** Of Plumbline's own objects: only there may nodes be sources. */
+  /** Plumbline's namespace: only there may nodes be sources. */
   namespace: string;
-  /** With their labels and internal addresses. */
+  /** With labels and internal addresses. */
   nodes: Cache<Node>;
   agents: AgentWatch;
   events: EventRecorder;
   budget: WriteBudget;
-  /** How long a pod that tries checks may be silent. */
+  /** How long a probing pod may not renew its Lease. */
   silenceMs?: number;
 }
 
 /** Pods renew their Lease every minute. */
 const SILENCE_MS = 180_000;
 
-/** The controller's half of connectivity: which checks there are, whose source has fallen silent, and which nobody has a use for any more. */
+/** The controller's part of connectivity: meshes, stale sources and pruning. */
 export function addConnectivity({ silenceMs = SILENCE_MS, ...options }: ConnectivityOptions): void {
   const { manager, client, log, namespace: systemNamespace, events, budget } = options;
   const meshes = manager.lateCache(ConnectivityMesh);

@@ -10,7 +10,7 @@ import { NO_ANSWER } from "./history/attempt.ts";
 import { dependenciesBehind, slicesOfService, type UnreachedNodes } from "./unreached-nodes.ts";
 import type { CheckResult } from "./analysis/check-result.ts";
 
-/** What checks fail because of. Nothing where a check is alone with its failure. */
+/** Undefined for a check whose failure is unique. */
 export interface CauseComponent {
   readonly component: Component;
   readonly reason: string;
@@ -23,14 +23,13 @@ export function causeComponent({ cause, failing }: CommonCause): CauseComponent 
   return named && { component: { kind: named.kind, name: named.name }, reason: named.reason, fix: named.fix };
 }
 
-/** What a check fails because of, and where else nothing is reached. */
 interface Blamed {
   readonly blame: CommonCause;
   readonly causeComponent: CauseComponent;
   readonly unreached: UnreachedNodes;
 }
 
-/** What is to be said of it, and of what it needs in turn. */
+/** Statements about the cause, and about its dependencies. */
 export function* statementsFor(
   { causeComponent: { component, ...body }, blame: { cause, failing, sentence }, unreached }: Blamed,
   reader: ObjectReader,
@@ -69,7 +68,7 @@ const OUTAGES = "plumbline outages --since 1h";
 const ADDRESS = "check kube-proxy rules, routes and firewalls between the nodes and the Service address";
 const CONNECTIVITY = "plumbline connectivity";
 
-/** undefined: only one check is concerned, and it speaks for itself. */
+/** Undefined if only one check is affected, which reports itself. */
 function componentOf({ scope, names: [name = "", other = ""], way }: Hypothesis, { source }: CheckResult): Named | undefined {
   const by = way === "IPv4" || way === "IPv6" ? ` by ${way}` : "";
   if (way === "lookup") return lookups(scope === "source" ? sourceName(source) : locationOf(scope, name));
@@ -132,7 +131,7 @@ function path(name: string, by: string): Named {
 
 const noAnswer = failureText(NO_ANSWER);
 
-/** Where the name server did not answer it is not about what was to be reached, even if it answered others a minute ago. */
+/** A lookup without an answer is about the name server, not the target, even if it answered others. */
 function unanswered(failing: readonly CheckResult[]): Named | undefined {
   if (!failing.every(({ reason, why }) => reason === "DNSError" && why === noAnswer)) return undefined;
   const [source = "", ...others] = distinct(failing.map((result) => sourceName(result.source)));
@@ -149,7 +148,7 @@ function proxied(where: string): Named {
   return { kind: "Path", name: `services from ${where}`, reason: "ServicesNotReached", fix: { text, command: CONNECTIVITY } };
 }
 
-/** Failures that share a target or a source which works otherwise. */
+/** Failures that share a target or source which otherwise works. */
 function mixed(failing: readonly CheckResult[]): Named | undefined {
   const targets = new Set(failing.map(({ target: { endpoint } }) => endpoint));
   const sources = new Set(failing.map(({ source }) => sourceName(source)));
@@ -160,7 +159,7 @@ function mixed(failing: readonly CheckResult[]): Named | undefined {
   return sources.size === 1 ? { kind: "Path", name: `${source} to some`, reason: "PartlyReached", fix } : undefined;
 }
 
-/** The node that all of it is about: where the sources are, or the targets. */
+/** The node of all sources, or of all targets. */
 export function nodeOf({ scope, names: [name] }: Hypothesis, failing: readonly CheckResult[]): string | undefined {
   if (/(^|-)node$/.test(scope) && scope !== "node-to-node") return name;
   const [only, ...others] = targetNodes(failing);
@@ -176,7 +175,7 @@ const byAddress: Index<Service> = {
   of: ({ status }) => (status?.loadBalancer?.ingress ?? []).flatMap(({ ip }) => ip ?? []),
 };
 
-/** The Service that is behind the target, where that could explain it: no endpoint is ready, or the address is one that is announced. */
+/** The Service of the target, if it could be the cause: no endpoint is ready, or the address is an announced one. */
 function addressed(failing: readonly CheckResult[], reader: ObjectReader): HealthStatement[] {
   const services = new Set(failing.map(({ target: { what } }) => serviceOf(what)));
   const [key = ""] = services;

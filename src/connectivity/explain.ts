@@ -24,7 +24,6 @@ type StatementBody = Omit<HealthStatement, "component" | "domain">;
 
 const HEALTHY: StatementBody = { health: "Healthy" };
 
-/** What checks and meshes say to the cause graph. */
 export function edges(): readonly Explainer[] {
   return [checks, meshes];
 }
@@ -47,7 +46,6 @@ const checks = explainer(PodNetworkConnectivityCheck, function* (check, reader):
   yield result(whole, { ...HEALTHY, dependencies: [{ component, as: "part" }] });
 });
 
-/** What is to be said of a check, and of what else is to blame. */
 interface Reasons {
   readonly body: StatementBody;
   readonly about: readonly HealthStatement[];
@@ -73,7 +71,7 @@ function result(component: Component, body: StatementBody): HealthStatement {
   return { component, domain: "connectivity", ...body };
 }
 
-/** One that is reached at some of its addresses only is not well either. */
+/** A target that is reached at some addresses only is Degraded. */
 function reached(reachable: Condition): StatementBody {
   if (!isPartial(reachable)) return HEALTHY;
   const { message, lastTransitionTime: since } = reachable;
@@ -87,7 +85,7 @@ function ownFix({ metadata: { name, namespace = "" } }: Check): Fix {
   };
 }
 
-/** Why nobody knows. */
+/** Why there is no result. */
 function silentBecause(check: Check, reachable: Condition): Reasons {
   const { reason, message, lastTransitionTime: since } = reachable;
   const { annotations = {}, namespace = "" } = check.metadata;
@@ -146,7 +144,7 @@ const MESH_FIXES: Readonly<Record<string, string>> = {
 };
 
 function meshBody(component: Component, ready: Condition | undefined): StatementBody {
-  // What is still to be made is made in a moment.
+  // Missing checks are created in a moment.
   if (!ready || ready.status === "True" || ready.reason === "Creating") return HEALTHY;
   const { status, reason, message, lastTransitionTime: since } = ready;
   const text = MESH_FIXES[reason] ?? "check its conditions";

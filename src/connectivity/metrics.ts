@@ -1,6 +1,5 @@
 import { counter, gauge, histogram } from "../kube/metrics.ts";
 
-// probe/
 export const checkActionSeconds = histogram(
   "check_action_seconds",
   "Duration of the lookups and connections of connectivity checks. `reason` is DNSDone, DNSError, ConnectDone or ConnectError.",
@@ -26,13 +25,11 @@ export const lookupsAbandoned = gauge(
   "Lookups that timed out; each occupies a thread until the system gives up.",
 );
 
-// journal/
 export const checkJournalUsable = gauge(
   "check_journal_usable",
   "1 while results of connectivity checks are written to this source's disk, 0 while that fails: results not yet in the API would be lost at a restart.",
 );
 
-// source/
 export const checksOwnedElsewhere = gauge(
   "checks_owned_elsewhere",
   "Connectivity checks of this source that it leaves to a newer process.",
@@ -40,7 +37,6 @@ export const checksOwnedElsewhere = gauge(
 
 export const checksUnreachable = gauge("checks_unreachable", "Connectivity checks of this source whose target is unreachable.");
 
-// mesh/, stale and pruner
 export const meshChecks = counter(
   "mesh_checks_total",
   "Connectivity checks written for meshes. `action` is created, changed or retired.",

@@ -15,47 +15,47 @@ import { pruneDecision, type Pruning, ObservationWindow } from "./prune.ts";
 import { nodeOf } from "./source-of-check.ts";
 
 export interface PrunerOptions {
-  /** Fenced where there is an election. */
+  /** Fenced if there is an election. */
   client: KubeClient;
   checks: Pick<Cache<PodNetworkConnectivityCheck>, "get" | "list" | "lastHeard" | "waitForSync">;
   events: Pick<EventRecorder, "record">;
   log: Log;
-  /** Whether a mesh asks for the check; without meshes, none does. */
+  /** Whether a mesh wants the check; without meshes, none does. */
   wants?: (check: PodNetworkConnectivityCheck) => boolean;
-  /** Where a check may be a node's. */
+  /** Only there a check's source may be a node. */
   systemNamespace?: string;
-  /** How long nothing must have happened to a check; 48 hours unless told. */
+  /** 48 hours by default. */
   inactiveMs?: number;
-  /** Only says what it would delete. */
+  /** Only logs what it would delete. */
   dryRun?: boolean;
 }
 
 const INTERVAL_MS = 60_000;
-/** One a second, and no more between two looks than leaves time for them. */
+/** One per second, and only as many as fit between two rounds. */
 const MAX_DELETES = 30;
 const BETWEEN_MS = 1_000;
-/** The server is asked after so many sources in one look, and after one that is there once an hour: there may be thousands that nobody tries from. */
+/** The limit of reads per round; an existing source is read again after an hour: there may be thousands of checks without probes. */
 const MAX_SOURCE_READS = 100;
 const ASK_AGAIN_MS = 3_600_000;
 
 interface Quiet {
   readonly uid: string | undefined;
   readonly activity: number;
-  /** Since when it has been seen like this, in monotonic milliseconds. */
+  /** In monotonic milliseconds. */
   readonly since: number;
 }
 
 /**
- * Deletes checks that nobody has a use for: nothing happened to them for 48 hours, no mesh asks for them and their source is gone. It looks for an hour
- * before it believes what it sees, and again after every break in its view.
+ * Deletes checks that have been inactive for 48 hours, are wanted by no mesh, and whose source is gone. It watches for an hour before it
+ * deletes, and again after every break of the watch.
  */
 export class Pruner implements Runnable {
   readonly name = "pruner";
   readonly #options: PrunerOptions;
   readonly #quiet = new Map<string, Quiet>();
-  /** Those that stayed when the server was asked, and when that was, in monotonic milliseconds. */
+  /** Checks that were kept after a read, and when, in monotonic milliseconds. */
   readonly #stayed = new Map<string, number>();
-  /** Those of which it was said that they would go. */
+  /** Checks that a dry run has logged. */
   readonly #reported = new Set<string>();
   #reader = new ObservationWindow();
   #clearSince = 0;
@@ -119,12 +119,12 @@ export class Pruner implements Runnable {
     const quiet = this.#quiet.get(keyOf(check));
     const isKnown = quiet && quiet.uid === check.metadata.uid && quiet.activity === activityOf(check);
     const quietMs = isKnown ? performance.now() - Math.max(quiet.since, this.#clearSince) : 0;
-    // Of two clocks the one that is behind decides.
+    // The earlier of the two clocks decides.
     const now = Math.min(Date.now(), client.serverTime ?? Infinity);
     return pruneDecision(check, { now, quietMs, isWanted: wants(check), sourceLives, ...(inactiveMs !== undefined && { inactiveMs }) });
   }
 
-  /** One that must not be asked about or deleted stands in nobody's way. */
+  /** A forbidden read or delete does not block the others. */
   async #tryToPrune(key: string, signal: AbortSignal): Promise<boolean> {
     try {
       return await this.#prune(key, signal);
@@ -135,7 +135,6 @@ export class Pruner implements Runnable {
     }
   }
 
-  /** Returns whether it was deleted. */
   async #prune(key: string, signal: AbortSignal): Promise<boolean> {
     const { client, checks, events, log, dryRun } = this.#options;
     const sourceLives = await this.#sourceLives(checks.get(key), signal);
@@ -165,7 +164,7 @@ export class Pruner implements Runnable {
     return true;
   }
 
-  /** Asked of the server itself: deletion cannot be taken back. */
+  /** Read from the server: a deletion is final. */
   async #sourceLives(check: PodNetworkConnectivityCheck | undefined, signal: AbortSignal): Promise<boolean> {
     if (!check) return true;
     const { client, systemNamespace = "" } = this.#options;

@@ -3,18 +3,17 @@ import { objectName, MAX_NAME_LENGTH } from "../api/object-name.ts";
 import { componentLabel } from "../kube/members/agent-lease.ts";
 import type { Cache } from "../kube/cache/cache.ts";
 
-/** How the Lease of a pod that tries checks is named and found, in the pod's namespace. */
+/** The Lease of a probing pod, in the pod's namespace. */
 
 const podAnnotation = "plumbline.dev/pod";
 const component = "check-source";
 export const sourceSelector = `${componentLabel}=${component}`;
 
-/** What such a Lease carries. */
 export function sourceLease(pod: string): { name: string; labels: Record<string, string>; annotations: Record<string, string> } {
   return { name: leaseName(pod), labels: { [componentLabel]: component }, annotations: { [podAnnotation]: pod } };
 }
 
-/** `namespace/pod` of whoever renews this Lease; undefined for a Lease that only looks like one. */
+/** `namespace/pod`; undefined for an unrelated Lease. */
 export function sourceOfLease({ metadata }: Lease): string | undefined {
   const pod = metadata.annotations?.[podAnnotation];
   return pod !== undefined && leaseName(pod) === metadata.name ? `${metadata.namespace}/${pod}` : undefined;
@@ -24,10 +23,7 @@ function leaseName(pod: string): string {
   return objectName(`check-${pod}`, MAX_NAME_LENGTH.name);
 }
 
-/**
- * Pods whose Lease was deleted, as it is with the pod itself, for as long as they have checks: they are as silent as those that do not renew theirs,
- * and must not be forgotten before that was said.
- */
+/** Pods with checks whose Lease was deleted, as it is with the pod: they count as silent until their checks are marked. */
 export class LostLeases {
   readonly #lost = new Set<string>();
   readonly #hasChecks: (source: string) => boolean;

@@ -23,11 +23,11 @@ export interface StaleMarkerOptions {
   budget: WriteBudget;
   /** With the indexes of `sourceIndexes`. */
   checks: Cache<PodNetworkConnectivityCheck>;
-  /** The heartbeats of agents, by node. */
+  /** By node. */
   agents: Signs;
-  /** Those of pods that try checks, by `namespace/pod`. */
+  /** By `namespace/pod`. */
   pods: Signs;
-  /** Where a check may be a node's. */
+  /** Only there a check's source may be a node. */
   systemNamespace: string;
 }
 
@@ -37,12 +37,12 @@ type Check = PodNetworkConnectivityCheck;
 
 interface Memory extends SourceObservation {
   readonly uid: string | undefined;
-  /** What the check last said, and whether that was said by us. */
+  /** The last status, and whether it is our mark. */
   readonly report: string;
   readonly isOurs: boolean;
 }
 
-/** Says of checks whose source has fallen silent that nobody knows. The source takes it back when it speaks again. */
+/** Marks checks of silent sources as Unknown. The source reverts it when it returns. */
 export class StaleMarker implements Runnable {
   readonly name = "stale-checks";
   readonly #options: StaleMarkerOptions;
@@ -67,12 +67,12 @@ export class StaleMarker implements Runnable {
     try {
       await marking.run(signal);
     } finally {
-      // What was seen in this term is worth nothing in the next.
+      // Observations of this term are invalid in the next.
       this.#memories.clear();
     }
   }
 
-  /** A watch ends and is opened again every few minutes; only one that stays away costs us the view. */
+  /** A watch is reopened every few minutes; only a longer loss counts. */
   #connection(state: "connected" | "lost"): void {
     const now = performance.now();
     if (state === "lost") this.#lostAt ??= now;
@@ -107,7 +107,6 @@ export class StaleMarker implements Runnable {
     return undefined;
   }
 
-  /** Remembers when the check said what it says now. */
   #see(key: string, check: Check): Memory {
     const { uid } = check.metadata;
     const now = performance.now();
@@ -116,7 +115,7 @@ export class StaleMarker implements Runnable {
     const reachable = reachableOf(check);
     const isOurs = reachable !== undefined && isStale(reachable);
     const report = isOurs ? (before?.report ?? "") : `${activityOf(check)} ${reachable?.status} ${reachable?.reason} ${reachable?.message}`;
-    // Who takes our mark back speaks, even if he says what he said before.
+    // Reverting our mark counts as a report, even with an old result.
     const isHeard = before !== undefined && !isOurs && (before.isOurs || report !== before.report);
     const memory: Memory = { uid, since: now, ...before, report, isOurs, ...(isHeard && { heardAt: now }) };
     this.#memories.set(key, memory);
@@ -134,7 +133,7 @@ export class StaleMarker implements Runnable {
   async #mark(key: string, { metadata }: Check, signal: AbortSignal): Promise<boolean> {
     const { client, budget, checks, log } = this.#options;
     return writeWithBudget(budget, "transition", signal, async () => {
-      // Meanwhile the source may have come back.
+      // The source may have returned meanwhile.
       const check = checks.get(key);
       if (check?.metadata.uid !== metadata.uid) return false;
       const verdict = check && this.#judge(check, this.#see(key, check));

@@ -4,7 +4,7 @@ import { isService, serviceOf } from "./analysis/hypotheses.ts";
 import { distinct } from "./analysis/labels.ts";
 import { type CheckResult, serviceNamed } from "./analysis/check-result.ts";
 
-/** Nodes where no check from another node reaches anything, and what is blamed for that. */
+/** Nodes where no check from another node reaches anything, with the cause. */
 export type UnreachedNodes = ReadonlyMap<string, Component>;
 
 export const slicesOfService: Index<EndpointSlice> = {
@@ -15,12 +15,11 @@ export const slicesOfService: Index<EndpointSlice> = {
   },
 };
 
-/** Whether a check from another node reaches something on the node. */
 export function isReached(node: string, all: readonly CheckResult[]): boolean {
   return all.some(({ verdict, source, target }) => verdict === "reached" && target.node === node && source.node !== node);
 }
 
-/** For failing checks of Services: kube-proxy picks any endpoint for an attempt, also one on a node that is not reached. */
+/** For failing checks of Services: kube-proxy picks any endpoint, also one on an unreachable node. */
 export function dependenciesBehind(failing: readonly CheckResult[], unreached: UnreachedNodes, reader: ObjectReader): Dependency[] {
   if (unreached.size === 0) return [];
   const resolved = failing.filter(({ reason }) => reason !== "DNSError");

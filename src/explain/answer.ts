@@ -15,7 +15,6 @@ export interface ComponentHealth {
 
 /** An unhealthy component that no dependency explains. */
 export interface Cause extends ComponentHealth {
-  /** What is unhealthy because of it, the nearest first. */
   readonly symptoms: readonly ComponentHealth[];
 }
 

@@ -1,7 +1,6 @@
 import { type Health, HEALTHS, componentId, type Dependency, type HealthStatement, type Component } from "../api/health.ts";
 import { ensure } from "../util/map.ts";
 
-/** A component and all statements about it. */
 export interface ComponentState {
   readonly id: string;
   readonly component: Component;
@@ -13,14 +12,13 @@ export interface ComponentState {
   readonly dependents: Set<string>;
 }
 
-/** All known components. */
 export class Components {
   readonly known = new Map<string, ComponentState>();
   /** Components that are unhealthy by themselves. */
   readonly unhealthy = new Set<ComponentState>();
   readonly #updated = new Set<ComponentState>();
 
-  /** Replaces the statements of one speaker; they take effect in sumUp. */
+  /** Replaces the statements of one explainer; they take effect in `combine`. */
   update(explainer: string, before: readonly HealthStatement[], now: readonly HealthStatement[]): void {
     for (const { component } of before) {
       const known = this.#component(component);
@@ -55,7 +53,6 @@ export class Components {
     }));
   }
 
-  /** Returns its former dependencies. */
   #combine(known: ComponentState): ComponentState[] {
     const before = known.dependencies;
     known.own = known.statements.size > 0 ? joined([...known.statements.values()]) : undefined;

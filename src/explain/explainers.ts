@@ -19,7 +19,6 @@ export interface ConfigNamespaces {
 /** The kinds of the graph: those with explainers, and those that explainers read. */
 export const EXPLAINED_KINDS: readonly Kind[] = [...CUSTOM_KINDS, Node, Service, EndpointSlice];
 
-/** The explainers of all domains. */
 export function explainersOf(namespaces: ConfigNamespaces): readonly Explainer[] {
   return [nodeReady, ...router(namespaces), ...loadbalancer(namespaces), ...connectivity(), ...failover()];
 }

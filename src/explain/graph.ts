@@ -48,7 +48,6 @@ export class CauseGraph {
     for (const { number } of this.#explainers.get(kindName(kind)) ?? []) this.#readers.stale.add(`${number} ${key}`);
   }
 
-  /** All known components. */
   *verdicts(): Iterable<ComponentHealth> {
     const flow = this.#current();
     for (const known of this.#components.known.values()) if (known.own) yield healthOf(known, flow);
@@ -99,7 +98,6 @@ export class CauseGraph {
     return (this.#causes ??= rankedCauses(this.#components, flow));
   }
 
-  /** Recomputes what is stale. */
   #current(): ReadonlyMap<string, Health> {
     const { stale } = this.#readers;
     if (stale.size > 0) {

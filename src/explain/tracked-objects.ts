@@ -34,7 +34,7 @@ export class TrackedObjects {
     return this.#of(kind).get(key);
   }
 
-  /** A reader that records its queries in `looks`. */
+  /** Records its queries in `queries`. */
   reader(queries: Set<Query>): ObjectReader {
     return {
       get: <T extends KubeObject>(kind: Kind<T>, key: string) => {
@@ -91,7 +91,6 @@ export class StaleReaders {
     for (const query of queries) for (const reader of this.#readers.get(query) ?? []) this.stale.add(reader);
   }
 
-  /** Replaces what a reader has read; undefined where it is gone. */
   record(reader: string, queries: ReadonlySet<Query> | undefined): void {
     for (const query of this.#queries.get(reader) ?? []) {
       const readers = this.#readers.get(query);

@@ -3,15 +3,13 @@ import { parseIPv4, parseIPv6, printIPv4, printIPv6 } from "./text.ts";
 
 export type Family = 4 | 6;
 
-/** How many bits an address of the family has. */
 export const BITS: Readonly<Record<Family, number>> = { 4: 32, 6: 128 };
 
 const HIGHEST: Readonly<Record<Family, bigint>> = { 4: (1n << 32n) - 1n, 6: (1n << 128n) - 1n };
 
 /**
- * One IPv4 or IPv6 address. It is also the span of itself (`first`, `last`): what takes a range or a prefix takes an address too.
- *
- * An IPv4-mapped address (`::ffff:10.0.0.1`) is an IPv6 address and not equal to `10.0.0.1`; `mappedIPv4` tells it apart.
+ * One IPv4 or IPv6 address, which is also a Span (`first`, `last`). An IPv4-mapped address (`::ffff:10.0.0.1`) is an IPv6 address and not
+ * equal to `10.0.0.1`; see `mappedIPv4`.
  */
 export class Address {
   readonly family: Family;
@@ -68,7 +66,7 @@ export function parseAddress(text: string): Address {
   return text.includes(":") ? new Address(6, parseIPv6(text)) : new Address(4, parseIPv4(text));
 }
 
-/** The same for texts of which it does not matter why they are none: undefined. */
+/** Undefined if the text is no address. */
 export function addressOf(text: string): Address | undefined {
   try {
     return parseAddress(text);

@@ -15,7 +15,7 @@ export type IpErrorCode =
   | "Reversed"
   | "OutOfRange";
 
-/** `input` is what was refused and `reason` why; the message has both: `"192.168.1.300": octet 4 is more than 255`. */
+/** The message has `input` and `reason`: `"192.168.1.300": octet 4 is more than 255`. */
 export class IpError extends Error {
   override readonly name = "IpError";
   readonly code: IpErrorCode;
@@ -30,7 +30,7 @@ export class IpError extends Error {
   }
 }
 
-/** Parses a part of what the user wrote. When it is rejected the whole is the input, and the reason names the part. */
+/** Parses a part of the input. An error has the whole as its input, and its reason names the part. */
 export function parsePart<T>(parse: (part: string) => T, part: string, whole: string): T {
   try {
     return parse(part);
@@ -41,9 +41,9 @@ export function parsePart<T>(parse: (part: string) => T, part: string, whole: st
   }
 }
 
-/** Messages go to statuses and terminals: nothing that moves the cursor, and no megabyte because the input was one. */
+/** For statuses and terminals: no control characters, and shortened. */
 export function quote(text: string): string {
   const quoted = JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}…` : text);
-  // JSON leaves these alone, and terminals do not.
+  // JSON does not escape these, and terminals interpret them.
   return quoted.replaceAll(/[\p{Cc}\u2028\u2029]/gu, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

@@ -1,7 +1,7 @@
 import type { Address } from "./address.ts";
 import { parseWithLength, Prefix } from "./prefix.ts";
 
-/** An address and the network it lives in, as on an interface: `192.168.1.5/24`. */
+/** An address with its network, as on an interface: `192.168.1.5/24`. */
 export class InterfaceAddress {
   readonly address: Address;
   readonly prefix: Prefix;

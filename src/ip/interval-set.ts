@@ -3,8 +3,8 @@ import { Range, type Span } from "./range.ts";
 import { splitAt, hull, join, leaf, findRange, walk, type RangeTree } from "./range-tree.ts";
 
 /**
- * A set of addresses of both families, iterated as the fewest ranges in order. It never changes: `used = used.with(address)`.
- * Every operation on a span takes O(log n) in the number of ranges.
+ * A set of addresses of both families, iterated as the fewest ranges in order. Immutable: `used = used.with(address)`. Every operation on a
+ * span takes O(log n) in the number of ranges.
  */
 export class IntervalSet implements Iterable<Range> {
   #tree: RangeTree;
@@ -13,7 +13,6 @@ export class IntervalSet implements Iterable<Range> {
     for (const span of spans) this.#tree = added(this.#tree, span);
   }
 
-  /** How many addresses are in the set. */
   get count(): bigint {
     return this.#tree?.count ?? 0n;
   }
@@ -62,7 +61,7 @@ export class IntervalSet implements Iterable<Range> {
 }
 
 function added(tree: RangeTree, { first, last }: Span): RangeTree {
-  // A neighbor that touches the span becomes one range with it.
+  // Adjacent ranges are merged.
   const [below, touching, above] = splitAt(tree, first.plus(-1n) ?? first, last.plus(1n) ?? last);
   const old = hull(touching);
   const low = old && old.first.compare(first) < 0 ? old.first : first;
@@ -72,7 +71,7 @@ function added(tree: RangeTree, { first, last }: Span): RangeTree {
 
 function removed(tree: RangeTree, span: Span): RangeTree {
   const [below, overlapping, above] = splitAt(tree, span.first, span.last);
-  // Only the outermost ranges can reach out of the span.
+  // Only the outermost ranges can exceed the span.
   const rest = hull(overlapping)?.minus(span) ?? [];
   return join(rest.map(leaf).reduce(join, below), above);
 }

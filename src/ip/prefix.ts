@@ -2,11 +2,11 @@ import { Address, BITS, parseAddress } from "./address.ts";
 import { IpError, parsePart } from "./error.ts";
 import { Range, type Span } from "./range.ts";
 
-/** A network, `10.0.0.0/24`: the range of all addresses that share their first `length` bits; `first` is the network address. */
+/** A network such as `10.0.0.0/24`; `first` is the network address. */
 export class Prefix extends Range {
   readonly length: number;
 
-  /** The network of this length that the address is in; without a length the one of that address alone (`/32`, `/128`). */
+  /** The network of this length that contains the address; by default `/32` or `/128`. */
   constructor(address: Address, length: number = BITS[address.family]) {
     const { family, value } = address;
     if (!(length >= 0 && length <= BITS[family])) {
@@ -23,7 +23,7 @@ export class Prefix extends Range {
   }
 }
 
-/** Strict: `10.0.0.5/24` is refused because its host bits are set. */
+/** Strict: `10.0.0.5/24` is rejected because of its host bits. */
 export function parsePrefix(text: string): Prefix {
   const { address, length } = parseWithLength(text);
   const prefix = new Prefix(address, length);
@@ -50,11 +50,11 @@ export function parseWithLength(text: string): { address: Address; length: numbe
   return { address, length: Number(digits) };
 }
 
-/** The fewest prefixes that hold exactly the addresses of the span, in order. */
+/** The fewest prefixes with exactly the addresses of the span, in order. */
 export function summarize({ first: { family, value }, last }: Span): Prefix[] {
   const prefixes: Prefix[] = [];
   for (let next = value; next <= last.value;) {
-    // The widest prefix that starts here: no wider than its start is aligned, nor than what is left.
+    // The widest prefix that starts here, limited by its alignment and by the rest.
     const aligned = next === 0n ? BITS[family] : bitLength(next & -next) - 1;
     const left = bitLength(last.value - next + 1n) - 1;
     const hostBits = Math.min(aligned, left);

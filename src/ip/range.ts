@@ -22,7 +22,6 @@ export class Range implements Span {
     return this.last.value - this.first.value + 1n;
   }
 
-  /** Address number `index`, counted from 0. */
   nth(index: bigint | number): Address {
     const address = this.first.plus(BigInt(index));
     if (address && this.contains(address)) return address;
@@ -37,7 +36,7 @@ export class Range implements Span {
     return this.first.compare(other.last) <= 0 && other.first.compare(this.last) <= 0;
   }
 
-  /** What is left of this range, in order: nothing, one range, or one on either side of the hole. */
+  /** What is left of this range, in order: up to two ranges. */
   minus(hole: Span): Range[] {
     if (!this.overlaps(hole)) return [this];
     const rest: Range[] = [];
@@ -48,7 +47,7 @@ export class Range implements Span {
     return rest;
   }
 
-  /** A total order: by first address, and of two that start together the wider comes first. */
+  /** By first address, then the wider first. */
   compare(other: Span): number {
     return this.first.compare(other.first) || other.last.compare(this.last);
   }
@@ -66,7 +65,7 @@ export class Range implements Span {
   }
 }
 
-/** `10.0.0.1-10.0.0.9`; spaces around either address do no harm, as in MetalLB. */
+/** `10.0.0.1-10.0.0.9`; spaces are allowed around either address, as in MetalLB. */
 export function parseRange(text: string): Range {
   const dash = text.indexOf("-");
   if (dash < 0) throw new IpError("NotARange", text, 'a range is two addresses with "-" between them');

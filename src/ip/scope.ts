@@ -10,7 +10,7 @@ const SPECIAL: readonly [Exclude<AddressScope, "unicast">, Prefix[]][] = [
   ["multicast", [parsePrefix("224.0.0.0/4"), parsePrefix("ff00::/8")]],
 ];
 
-/** How far the address reaches. An IPv4-mapped address reaches as far as its IPv4 address, because that is where the kernel connects to. */
+/** An IPv4-mapped address has the scope of its IPv4 address, to which the kernel connects. */
 export function scopeOf(address: Address): AddressScope {
   const target = address.mappedIPv4 ?? address;
   return SPECIAL.find(([, prefixes]) => prefixes.some((prefix) => prefix.contains(target)))?.[0] ?? "unicast";

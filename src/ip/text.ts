@@ -1,6 +1,6 @@
 import { IpError, parsePart, quote } from "./error.ts";
 
-// The text forms of addresses, to and from numbers. Address is their front door.
+// Text forms of addresses; use Address.
 
 export function parseIPv4(text: string): bigint {
   if (text === "") throw new IpError("Empty", text, "the address is missing");
@@ -57,7 +57,7 @@ function assertOnly(stray: RegExp, text: string): void {
   if (!found) return;
   const [character] = found;
   const code = character.codePointAt(0) ?? 0;
-  // Digits of other scripts and invisible characters look right in any message, so their number is shown.
+  // Digits of other scripts and invisible characters look right in a message, so their number is printed.
   const quoted = code > 0x7e ? `${quote(character)} (U+${code.toString(16).toUpperCase().padStart(4, "0")})` : quote(character);
   throw new IpError("UnexpectedCharacter", text, `unexpected ${quoted} at position ${found.index + 1}`);
 }

@@ -1,7 +1,7 @@
 import { access, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 
-/** Replaces a file as a whole: a reader finds the old text or the new one, also after a power cut. */
+/** Atomic, also across a power cut. */
 export async function replaceFile(path: string, text: string, mode = 0o600): Promise<void> {
   const temporary = `${path}.new`;
   try {

@@ -1,24 +1,21 @@
 import { crc32 } from "node:zlib";
 
-/** One line of a file that is read back. */
 export interface CheckedLine {
-  /** From 1. */
   readonly number: number;
-  /** Without its line feed. */
   readonly bytes: Buffer;
-  /** undefined when the line is not what was written. */
+  /** Undefined if the checksum does not match. */
   readonly record: unknown;
-  /** Zeros stood before it, as a power cut leaves them where other lines were. */
+  /** Whether zeros precede it, as a power cut leaves them in place of lines. */
   readonly hadZeros: boolean;
 }
 
-/** A record as a line: its checksum, its JSON, a line feed. */
+/** A record as a line: checksum, JSON, line feed. */
 export function checked(json: Buffer | string): Buffer {
   if (typeof json === "string") return Buffer.from(`${checksum(json)} ${json}\n`);
   return Buffer.concat([Buffer.from(`${checksum(json)} `), json, Buffer.of(10)]);
 }
 
-/** Every line that has its line feed. What comes after the last one was cut short while it was written, and is not among them. */
+/** Every line with a line feed. What follows the last one was cut short while it was written. */
 export function* checkedLines(content: Buffer): Generator<CheckedLine> {
   let start = 0;
   for (let number = 1; ; number++) {
@@ -33,7 +30,7 @@ export function* checkedLines(content: Buffer): Generator<CheckedLine> {
   }
 }
 
-/** Up to where a file is whole. */
+/** The length without an incomplete last line. */
 export function completeBytes(content: Buffer): number {
   return content.lastIndexOf(10) + 1;
 }

@@ -2,7 +2,6 @@ import { IntervalSet } from "../ip/interval-set.ts";
 import type { Range } from "../ip/range.ts";
 import { type Claim, claimText, ClaimRecord, type RecordedClaim } from "./claim.ts";
 
-/** The parts of a claim that are recorded. */
 type Value = Pick<Claim, "key" | "range" | "follows">;
 
 interface Aged {

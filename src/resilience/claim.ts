@@ -28,7 +28,6 @@ export interface RecordedPart {
   readonly since: number;
 }
 
-/** Whether two claims conflict. */
 export function claimsOverlap(a: Claim, b: Claim): boolean {
   if (a.key !== b.key || (a.shared && b.shared)) return false;
   return !a.range || !b.range || a.range.overlaps(b.range);
@@ -86,7 +85,6 @@ export class ClaimRecord {
     return oldest;
   }
 
-  /** The parts in order, and for each how far it or an earlier one reaches. */
   #index(key: string): Index {
     const known = this.#indexes.get(key);
     if (known) return known;

@@ -11,7 +11,6 @@ import { recordClaims } from "./claim-record.ts";
 
 export type Watched<T extends KubeObject = KubeObject> = Pick<Cache<T>, "get" | "list" | "subscribe" | "waitForSync">;
 
-/** An object with claims, and its kind. */
 interface RecordedOwner {
   readonly kind: string;
   readonly object: KubeObject & { status?: { claims?: readonly RecordedClaim[] } };

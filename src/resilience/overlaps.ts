@@ -39,7 +39,6 @@ function sinceOf({ claimant }: SpecVariant, claim: Claim): number {
   return oldest(claimant, claim);
 }
 
-/** Where a claim, or a recorded part of one, begins or ends. */
 interface Boundary {
   readonly at: bigint;
   readonly claimant: Claimant;
@@ -77,7 +76,6 @@ function addRangeOverlaps(key: string, wanted: readonly VariantRange[]): void {
 }
 
 class Sweep {
-  /** The claims at the current position. */
   readonly here = new Set<VariantRange>();
   readonly #boundaries: Boundary[] = [];
   readonly #claiming = new Map<Claimant, number>();

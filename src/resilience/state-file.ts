@@ -4,7 +4,6 @@ import { basename, join } from "node:path";
 import { getSystemErrorMessage } from "node:util";
 import { isThere, replaceFile } from "./atomic-file.ts";
 
-/** The state directory cannot be read or written. */
 export class StateError extends Error {
   override readonly name = "StateError";
   readonly code: "Unreadable" | "Unwritable";
@@ -154,7 +153,6 @@ export class StateFile<T extends object> {
 
 interface Read<T> {
   readonly content?: T;
-  /** undefined if it is not what we would write. */
   readonly text?: string;
   readonly problem?: string;
 }

@@ -2,7 +2,6 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-/** How long ago a moment was, as kubectl shows it; `<unknown>` where there is none. */
 export function ageOf(time: unknown, now = Date.now()): string {
   const moment = typeof time === "string" ? Date.parse(time) : Number.NaN;
   return Number.isNaN(moment) ? "<unknown>" : humanDuration(now - moment);

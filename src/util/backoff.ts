@@ -4,8 +4,8 @@ export interface BackoffRange {
 }
 
 /**
- * How many milliseconds to wait after `failures` failures in a row (from 1), doubling within the range. The upper half of each step is left to chance, so that
- * those who failed together do not come back together.
+ * Milliseconds to wait after `failures` consecutive failures (from 1), doubling within the range. Half of it is random, so that clients
+ * that failed together do not retry together.
  */
 export function backoffMs(failures: number, { minMs, maxMs }: BackoffRange): number {
   const step = Math.min(maxMs, minMs * 2 ** failures);

@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 
-/** What is built once for a user. It outlives the checkout: a second clone builds nothing. */
+/** Outlives the checkout: a second clone builds nothing. */
 export function cacheDirectory(): string {
   return join(process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "plumbline");
 }

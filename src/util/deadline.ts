@@ -1,11 +1,10 @@
-/** Work under way that can be given up. */
+/** Running work that can be canceled. */
 export interface Task<R> {
   readonly result: Promise<R>;
-  /** Nobody waits for the result any more. */
   cancel(): void;
 }
 
-/** What the task comes to, or `late`; throws the signal's reason when that comes first. */
+/** The result or `late`; throws the signal's reason if it aborts first. */
 export function withDeadline<R>(task: Task<R>, ms: number, signal: AbortSignal): Promise<R | "late"> {
   return new Promise((resolve, reject) => {
     const end = (): void => {
@@ -23,7 +22,7 @@ export function withDeadline<R>(task: Task<R>, ms: number, signal: AbortSignal):
     };
     let lastCheck: NodeJS.Immediate | undefined;
     const timer = setTimeout(() => {
-      // After a standstill timers run before anything is read from the kernel, where the result may lie for long.
+      // After the process was blocked, timers run before I/O, where the result may be waiting.
       lastCheck = setImmediate(() => {
         giveUp();
         resolve("late");

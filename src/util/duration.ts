@@ -2,17 +2,17 @@ const UNITS: Readonly<Record<string, number>> = { ns: 1e-9, us: 1e-6, µs: 1e-6,
 const WHOLE = /^[+-]?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$/;
 const PART = /([0-9.]+)(ns|us|µs|μs|ms|s|m|h)/g;
 
-/** The seconds of a length of time as Go writes it, `1m30s`. undefined for what is none. */
+/** Seconds of a duration in Go's format, `1m30s`; undefined if it is invalid. */
 export function seconds(text: unknown): number | undefined {
   if (typeof text !== "string" || text.length > 64 || !WHOLE.test(text)) return undefined;
   let sum = 0;
   for (const [, number = "0", unit = "s"] of text.matchAll(PART)) sum += Number(number) * (UNITS[unit] ?? 0);
-  // To the nanosecond, which is all that Go keeps.
+  // Go's precision is a nanosecond.
   const whole = Math.round(sum * 1e9) / 1e9;
   return text.startsWith("-") ? -whole : whole;
 }
 
-/** Whole seconds between two times, never less than none: the clock of another system may be ahead. Undefined when one is missing. */
+/** Whole seconds, at least 0: the clock of another system may be ahead. Undefined if a time is missing. */
 export function secondsBetween(from: string, to: string): number;
 export function secondsBetween(from: string | undefined, to: string | undefined): number | undefined;
 export function secondsBetween(from: string | undefined, to: string | undefined): number | undefined {

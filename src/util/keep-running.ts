@@ -2,10 +2,10 @@ import { backoffMs } from "./backoff.ts";
 import { pause } from "./sleep.ts";
 
 const BACKOFF = { minMs: 100, maxMs: 30_000 };
-/** What has run this long had not failed to start. */
+/** After this long the start counts as successful. */
 const STABLE_MS = 10_000;
 
-/** Starts it again whenever it has ended, later each time that it ends soon. `onEnd` is given what it ended with, but not when that was asked for. */
+/** Restarts it whenever it ends, with a backoff if it ends soon. `onEnd` gets the result, except after an abort. */
 export async function keepRunning<End>(start: () => Promise<End>, signal: AbortSignal, onEnd?: (end: End) => void): Promise<void> {
   let failures = 0;
   while (!signal.aborted) {

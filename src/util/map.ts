@@ -1,4 +1,3 @@
-/** What the map has for the key, made first where there is nothing. */
 export function ensure<K, V>(map: Map<K, V>, key: K, make: () => V): V {
   const present = map.get(key);
   if (present !== undefined) return present;

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 
-/** Waits; throws the signal's reason when it aborts first. */
+/** Throws the signal's reason if it aborts first. */
 export function sleep(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason as Error);
@@ -16,7 +16,7 @@ export function sleep(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Ends early when aborted, or when woken. */
+/** Resolves early when aborted or woken. */
 export function pause(ms: number, signal: AbortSignal, onWake: (wake: () => void) => () => void = () => () => {}): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();
@@ -32,7 +32,7 @@ export function pause(ms: number, signal: AbortSignal, onWake: (wake: () => void
   });
 }
 
-/** What the promise comes to; throws the signal's reason when it aborts first. The work goes on, only the waiting is over. */
+/** Throws the signal's reason if it aborts first. The work continues. */
 export function untilAborted<R>(promise: Promise<R>, signal: AbortSignal): Promise<R> {
   if (signal.aborted) return Promise.reject(signal.reason as Error);
   return new Promise((resolve, reject) => {
@@ -42,10 +42,10 @@ export function untilAborted<R>(promise: Promise<R>, signal: AbortSignal): Promi
   });
 }
 
-/** Longer than this nobody else is kept waiting. */
+/** The maximum time without a pause. */
 const SLICE_MS = 8;
 
-/** Goes through the steps and lets everything else have its turn in between. */
+/** Runs the steps with pauses for other work. */
 export async function runInSlices<S, T>(steps: Generator<S, T>, signal: AbortSignal, onStep?: (step: S) => void): Promise<T> {
   let started = performance.now();
   for (;;) {

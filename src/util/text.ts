@@ -1,4 +1,4 @@
-/** A text of at most so many bytes, its tail included, which is never cut. */
+/** At most so many bytes, including the suffix, which is never cut. */
 export function truncateWithSuffix(text: string, bytes: number, tail = ""): string {
   const room = bytes - Buffer.byteLength(tail);
   if (text.length * 3 <= room || Buffer.byteLength(text) <= room) return tail === "" ? text : text + tail;
@@ -8,7 +8,7 @@ export function truncateWithSuffix(text: string, bytes: number, tail = ""): stri
   return `${kept}...${tail}`;
 }
 
-/** Without the full stop or question mark at its end: another sentence follows. */
+/** Without its full stop or question mark, because another sentence follows. */
 export function withoutEndMark(sentence: string): string {
   return sentence.endsWith(".") || sentence.endsWith("?") ? sentence.slice(0, -1) : sentence;
 }

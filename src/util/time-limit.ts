@@ -7,14 +7,14 @@ export function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Whether the work ended in time. It goes on if it did not; only the waiting is over. */
+/** Whether the work ended in time; it continues if not. */
 export async function finishesWithin(ms: number, work: Promise<unknown>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<false>((resolve) => (timer = setTimeout(resolve, ms, false)));
   return await Promise.race([work.then(() => true), late]).finally(() => clearTimeout(timer));
 }
 
-/** The result of the work; throws when that takes longer, also if the work ignores the signal that then aborts. */
+/** Throws if it takes longer, also if the work ignores the aborted signal. */
 export async function earliest<V>(ms: number, why: string, work: (signal: AbortSignal) => V | Promise<V>): Promise<V> {
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(new Error(why)), ms);

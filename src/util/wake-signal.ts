@@ -1,4 +1,4 @@
-/** Wakes who waits at it. Rung while nobody waits, it wakes the next at once. */
+/** Wakes a waiter; if nobody waits, the next wait returns at once. */
 export class WakeSignal {
   #woken = false;
   #wake: (() => void) | undefined;
@@ -8,7 +8,7 @@ export class WakeSignal {
     this.#wake?.();
   }
 
-  /** Whether it rang before the time was up, or it was aborted. */
+  /** Whether it was woken before the timeout or the abort. */
   async wait(ms: number, signal: AbortSignal): Promise<boolean> {
     if (!this.#woken && !signal.aborted) {
       const { promise, resolve } = Promise.withResolvers<void>();

@@ -3,8 +3,8 @@ import type { ListSchema, Schema } from "../schema.ts";
 import { isObject, itemsOf, memberOf, type JsonObject } from "./value.ts";
 
 /**
- * A value beside the one it replaces. An update is not blamed for what it does not change: an error below an unchanged value is
- * forgiven, so that a stricter schema does not lock up objects that were there before it.
+ * An update does not fail because of values that it does not change: errors below an unchanged value are ignored, so that a stricter schema
+ * does not block existing objects.
  */
 export class Correlation {
   readonly value: unknown;
@@ -24,7 +24,7 @@ export class Correlation {
     return this.#unchanged;
   }
 
-  /** Undefined where there is nothing old to compare with. */
+  /** Undefined if there is no old value. */
   key(name: string): Correlation | undefined {
     const schema = memberOf(this.#schema, name);
     if (!schema || !isObject(this.value) || !isObject(this.old)) return undefined;
@@ -32,7 +32,7 @@ export class Correlation {
     return new Correlation(this.value[name], this.old[name], schema);
   }
 
-  /** Items are found again by their keys; without keys they are strangers. */
+  /** Items are matched by their keys; without keys they are not. */
   index(at: number): Correlation | undefined {
     const items = itemsOf(this.#schema);
     if (this.#schema.type !== "list" || !items || !Array.isArray(this.value) || !Array.isArray(this.old)) return undefined;
@@ -56,7 +56,6 @@ export class Correlation {
   }
 }
 
-/** Finds, for an item, the one of the old list that has the same keys. */
 export function itemFinder(schema: ListSchema, old: readonly unknown[]): (item: unknown) => JsonObject | undefined {
   if (schema.listType !== "map") return () => undefined;
   const byKeys = new Map<string, JsonObject>();

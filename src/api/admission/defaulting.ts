@@ -2,10 +2,7 @@ import type { CustomKind } from "../define-kind.ts";
 import type { Schema } from "../schema.ts";
 import { isObject, itemsOf, memberOf } from "./value.ts";
 
-/**
- * Fills in what the schema has a default for and the object leaves out. Only an object that is there gets the defaults inside it. A
- * null that the field may not have counts as left out.
- */
+/** Sets defaults only inside existing objects. A null that the field may not have counts as missing. */
 export function applyDefaults<T extends object>(kind: CustomKind, object: T): T {
   return withDefaults(object, kind.schema) as T;
 }

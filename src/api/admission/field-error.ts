@@ -1,9 +1,9 @@
 import { goQuote, goValue } from "./go-text.ts";
 
-/** One thing that is wrong with an object: what the API server lists under `details.causes`, in its words. */
+/** An entry of `details.causes`, in the API server's words. */
 export interface FieldError {
   readonly reason: FieldErrorReason;
-  /** `spec.hostsession.asn`, `status.conditions[0].type`; `<nil>` where the server blames no field. */
+  /** `spec.hostsession.asn`, `status.conditions[0].type`; `<nil>` if the error has no field. */
   readonly field: string;
   /** `Invalid value: 0: spec.vni in body should be greater than or equal to 1`. */
   readonly message: string;
@@ -19,7 +19,7 @@ export type FieldErrorReason =
   | "FieldValueDuplicate"
   | "FieldValueForbidden";
 
-/** Stands for a value that is too large to be shown. */
+/** Stands for a value that is too large to print. */
 export const omitted = Symbol("omitted");
 
 const named = (field: string) => field || "<nil>";

@@ -1,4 +1,4 @@
-/** Values in the words of Go, which is what the API server's messages are made of. */
+/** Values as Go prints them in the API server's messages. */
 
 const escapes: Record<string, string> = {
   '"': '\\"',
@@ -12,7 +12,7 @@ const escapes: Record<string, string> = {
   "\v": "\\v",
 };
 
-/** `%q`: a quoted string, with everything escaped that is not printable. */
+/** `%q`: a quoted string with escapes. */
 export function goQuote(text: string): string {
   return `"${text.replaceAll(/["\\]|[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, (char) => escapes[char] ?? escapeCode(char.codePointAt(0) ?? 0))}"`;
 }
@@ -30,7 +30,7 @@ function goFloat(value: number): string {
   return `${digits}e${power < 0 ? "-" : "+"}${String(Math.abs(power)).padStart(2, "0")}`;
 }
 
-/** The server keeps a number as int64 where it can, and as float64 where it must. */
+/** The server keeps a number as int64 if possible, else as float64. */
 export function isInt64(value: number): boolean {
   return Number.isInteger(value) && Math.abs(value) < 2 ** 63;
 }
@@ -39,23 +39,22 @@ function goNumber(value: number): string {
   return isInt64(value) ? BigInt(value).toString() : goFloat(value);
 }
 
-/** A bound is a float64 in the schema; it is printed as the kind of number it was compared with. */
+/** A bound is a float64 in the schema; it is printed as the type of the compared number. */
 export function goBound(bound: number, compared: number): string {
   return isInt64(compared) ? BigInt(bound).toString() : goFloat(bound);
 }
 
-/** json.Marshal: keys in order, and the characters escaped that HTML minds. */
+/** json.Marshal: sorted keys, and characters escaped that are special in HTML. */
 export function goJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(goJson).join(",")}]`;
   if (typeof value === "object" && value !== null) {
     const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
     return `{${entries.map(([key, item]) => `${goJson(key)}:${goJson(item)}`).join(",")}}`;
   }
-  // A field that is not there is nil.
+  // A missing field is nil.
   return JSON.stringify(value ?? null).replaceAll(/[<>&\u2028\u2029]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
-/** A refused value as a message shows it. */
 export function goValue(value: unknown): string {
   if (typeof value === "string") return goQuote(value);
   return typeof value === "number" ? goNumber(value) : goJson(value);

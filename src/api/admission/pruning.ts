@@ -4,12 +4,12 @@ import { child, isObject, itemsOf, memberOf } from "./value.ts";
 
 const typeAndMeta = new Set(["apiVersion", "kind", "metadata"]);
 
-/** Takes away what the schema does not know, and every null that the schema does not allow. The metadata is left alone. */
+/** Removes unknown fields, and nulls that the schema does not allow. Metadata stays. */
 export function prune<T extends object>(kind: CustomKind, object: T): T {
   return withoutNulls(pruned(kind, object, []), kind.schema) as T;
 }
 
-/** The fields that pruning takes away, as the server names them in its warnings: `spec.vnii`, `spec.addresses[0].x`. */
+/** The removed fields, as in the server's warnings: `spec.vnii`, `spec.addresses[0].x`. */
 export function unknownFields(kind: CustomKind, object: object): string[] {
   const unknown: string[] = [];
   pruned(kind, object, unknown);

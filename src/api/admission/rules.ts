@@ -11,13 +11,13 @@ export function hasRules(schema: Schema): boolean {
   return schema.type === "map" && hasRules(schema.values);
 }
 
-/** The value that decides whether an error is forgiven: the one at hand, or the nearest above it that has an old one. */
+/** The value that decides whether an error is ignored: the value itself, or the nearest parent with an old value. */
 interface Ratchet {
   readonly current: Correlation | undefined;
   readonly nearest: Correlation | undefined;
 }
 
-/** The rules that do not hold, from the outside in. */
+/** Outermost first. */
 export function brokenRules(schema: Schema, value: unknown, old: unknown, correlation: Correlation | undefined): FieldError[] {
   return broken(schema, value, old, "", { current: correlation, nearest: undefined });
 }
@@ -47,7 +47,7 @@ function holds(rule: Rule, value: unknown, old: unknown, ratchet: Ratchet): bool
   return succeeds(() => rule.check(value)) || ((ratchet.current ?? ratchet.nearest)?.unchanged ?? false);
 }
 
-/** A rule may trip over an object from before the schema, whose faults are forgiven; the server then says no, and so do we. */
+/** A rule may throw on an object older than the schema; the server rejects it then. */
 function succeeds(predicate: () => boolean): boolean {
   try {
     return predicate();

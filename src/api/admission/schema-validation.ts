@@ -5,11 +5,11 @@ import { goBound, goQuote, isInt64 } from "./go-text.ts";
 import { child, isObject, type JsonObject } from "./value.ts";
 
 /**
- * Checks a value against its schema as the API server does, in the server's words. Its checks ask for the kind of the value, not for
- * the declared one: a number where a string is wanted is also missing from the string's enumeration.
+ * Validates as the API server does, with its messages. Its checks use the type of the value, not the declared one: a number in place of a
+ * string is also reported as missing from the string's enumeration.
  */
 export class SchemaValidation {
-  /** The part that is checked: empty for a whole object, `status` for a write of the status alone. Messages name fields from there. */
+  /** Empty for a whole object, `status` for a write of the status. Messages name fields relative to it. */
   readonly #part: string;
 
   constructor(part: "" | "status") {
@@ -39,7 +39,7 @@ export class SchemaValidation {
     const found = kindOf(value);
     const textOrList = found.type === "string" || found.type === "array";
     if (!textOrList && format && !types.includes(found.type)) return wrong(format, found.format);
-    // The server takes a list for any string that has a format.
+    // The server accepts a list for any string with a format.
     if (textOrList && format && !types.includes("integer")) return [];
     return types.includes(found.type) ? [] : wrong(types.join(","), found.type);
   }
@@ -153,7 +153,7 @@ function fits(value: number, { format }: IntegerSchema): boolean {
 
 const clock = /^([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|[+-][0-9]{2}:[0-9]{2})$/;
 
-/** What the API server takes for a `date-time`: RFC 3339, in either case. What follows a second `t` it does not look at. */
+/** As the API server: RFC 3339 in either case. Text after a second `t` is ignored. */
 export function isDateTime(text: string): boolean {
   const [date = "", time = ""] = text.toLowerCase().split("t");
   const [, hours = "", minutes = "", seconds = ""] = clock.exec(time) ?? [];

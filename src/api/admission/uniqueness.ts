@@ -3,7 +3,6 @@ import { duplicate, invalid, type FieldError } from "./field-error.ts";
 import { goJson } from "./go-text.ts";
 import { child, isObject } from "./value.ts";
 
-/** What occurs twice in a list that may hold it once. */
 export function duplicates(schema: Schema, value: unknown, path: string): FieldError[] {
   if (Array.isArray(value)) {
     if (schema.type !== "list") return [];
@@ -33,7 +32,7 @@ function repeated(schema: Schema & { type: "list" }, list: readonly unknown[], p
   );
 }
 
-/** The second occurrence is blamed; a third is not told apart from it. */
+/** Only the second occurrence is reported. */
 function secondOf(list: readonly unknown[], path: string): FieldError[] {
   const counts = new Map<string, number>();
   return list.flatMap((value, at) => {

@@ -8,13 +8,13 @@ import { applyDefaults } from "./defaulting.ts";
 import { prune, unknownFields } from "./pruning.ts";
 
 export interface WriteContext {
-  /** The object that is there already; an object that is created has none. */
+  /** Unset for a create. */
   readonly old?: object;
-  /** A write of `/status` is judged on the status, and on the rules of the whole. */
+  /** A write of `/status` validates the status, and the rules of the whole object. */
   readonly subresource?: "status";
 }
 
-/** After one of these a rule could trip over a value that is not even of its type. */
+/** After one of these a rule could get a value of the wrong type. */
 const blocking: ReadonlySet<FieldErrorReason> = new Set<FieldErrorReason>([
   "FieldValueTypeInvalid",
   "FieldValueRequired",
@@ -23,14 +23,14 @@ const blocking: ReadonlySet<FieldErrorReason> = new Set<FieldErrorReason>([
   "FieldValueTooMany",
 ]);
 
-/** Everything that is wrong with an object whose defaults are filled and whose unknown fields are gone. */
+/** The object has its defaults and no unknown fields. */
 export function validate(kind: CustomKind, object: object, { old, subresource }: WriteContext = {}): FieldError[] {
   const { schema } = kind;
   const correlation = old && new Correlation(object, old, schema);
   const errors =
     subresource === "status" ? statusErrors(kind, object, correlation) : new SchemaValidation("").errors(schema, object, correlation);
 
-  // Duplicates that were there before are forgiven, all of them.
+  // Duplicates of the old object are accepted.
   if (!old || duplicates(schema, old, "").length === 0) errors.push(...duplicates(schema, object, ""));
 
   if (!hasRules(schema)) return errors;
@@ -49,21 +49,20 @@ function statusErrors(kind: CustomKind, object: object, correlation: Correlation
 }
 
 export interface Admission<T> {
-  /** What would be stored, were there no errors. */
   readonly object: T;
   readonly errors: readonly FieldError[];
-  /** The fields that were dropped because the kind does not have them. */
+  /** Removed because the kind does not have them. */
   readonly unknownFields: readonly string[];
 }
 
-/** What the API server makes of an object that is written: defaults filled, unknown fields dropped, the other half kept, and judged. */
+/** What the API server does on a write: sets defaults, removes unknown fields, keeps the other part, and validates. */
 export function admit<K extends CustomKind>(kind: K, written: object, write: WriteContext = {}): Admission<Stored<K>> {
   const whole = prune(kind, applyDefaults(kind, written));
   const object = kind.schema.properties["status"] ? onlyTheirHalf(whole, write) : whole;
   return { object: object as Stored<K>, errors: validate(kind, object, write), unknownFields: unknownFields(kind, written) };
 }
 
-/** A write of the main resource cannot change the status, and one of the status can change nothing else. */
+/** A write of the main resource cannot change the status, and the reverse. */
 function onlyTheirHalf(object: object, { old = {}, subresource }: WriteContext): object {
   const [base, statusFrom] = subresource === "status" ? [old, object] : [object, old];
   const rest = Object.fromEntries(Object.entries(base).filter(([name]) => name !== "status"));

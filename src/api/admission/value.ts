@@ -6,12 +6,10 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The schema of a field; a field may be called `constructor`. */
 function propertyOf(schema: ObjectSchema, name: string): Schema | undefined {
   return Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined;
 }
 
-/** The schema of whatever an object or a map has under a name. */
 export function memberOf(schema: Schema | undefined, name: string): Schema | undefined {
   if (schema?.type === "object") return propertyOf(schema, name);
   return schema?.type === "map" ? schema.values : undefined;

@@ -5,7 +5,7 @@ import { s } from "../schema.ts";
 const podName = (doc: string) =>
   s.string({ doc, maxLength: 253, pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$" });
 
-// Every time and latency here is a result of its own, so none of them only rides along.
+// Every time and latency here is a result, so a change of it alone is written.
 const moment = (doc: string) => s.nullable(s.time({ doc, significant: true }));
 
 const logEntry = () =>
@@ -127,7 +127,7 @@ type Status = NonNullable<PodNetworkConnectivityCheck["status"]>;
 export type LogEntry = NonNullable<Status["successes"]>[number];
 export type OutageEntry = NonNullable<Status["outages"]>[number];
 
-/** The pod or node that a check is for, by whichever name the field was given. */
+/** By whichever name the field was given. */
 export function sourceOf({ spec }: PodNetworkConnectivityCheck): string {
   return spec.sourcePod ?? spec.sourcePodName ?? "";
 }

@@ -7,7 +7,7 @@ export interface Deployment extends KubeObject {
     paused?: boolean;
     selector: LabelSelector;
   };
-  /** The counts leave out pods that are being terminated. */
+  /** The counts leave out terminating pods. */
   status?: {
     observedGeneration?: number;
     replicas?: number;

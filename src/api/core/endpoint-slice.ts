@@ -2,7 +2,7 @@ import { builtinKind, type KubeObject } from "../kind.ts";
 
 export interface Endpoint {
   addresses: string[];
-  /** An absent condition reads as: ready yes, serving as ready says, terminating no. */
+  /** If unset: ready is true, serving equals ready, terminating is false. */
   conditions?: { ready?: boolean; serving?: boolean; terminating?: boolean };
   hostname?: string;
   nodeName?: string;
@@ -10,12 +10,12 @@ export interface Endpoint {
   targetRef?: { kind?: string; name?: string; namespace?: string; uid?: string };
 }
 
-/** The label that names the Service which a slice belongs to. */
+/** Names the Service of a slice. */
 export const serviceNameLabel = "kubernetes.io/service-name";
 
 export interface EndpointSlice extends KubeObject {
   addressType: "IPv4" | "IPv6" | "FQDN";
-  /** The API server prints null where a slice has none. */
+  /** The API server returns null for none. */
   endpoints: Endpoint[] | null;
   ports?: { name?: string; protocol?: string; port?: number; appProtocol?: string }[] | null;
 }

@@ -1,4 +1,4 @@
-/** A selector over labels, as core kinds and our own carry it. Both parts must hold; an empty one selects everything. */
+/** Both parts must match; an empty selector matches everything. */
 export interface LabelSelector {
   matchLabels?: Record<string, string>;
   matchExpressions?: { key: string; operator: string; values?: string[] }[];
@@ -6,7 +6,7 @@ export interface LabelSelector {
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Whether the selector selects what has these labels. None, and an empty one, selects everything. */
+/** An empty or missing selector matches everything. */
 export function selects({ matchLabels = {}, matchExpressions = [] }: LabelSelector = {}, labels: Labels): boolean {
   const valueOf = (key: string) => (Object.hasOwn(labels, key) ? labels[key] : undefined);
   return (

@@ -3,9 +3,8 @@ import { builtinKind, type KubeObject } from "../kind.ts";
 export interface Secret extends KubeObject {
   type?: string;
   immutable?: boolean;
-  /** Values in base64. */
   data?: Record<string, string>;
-  /** Taken in plain on a write; never given back. */
+  /** Write-only, not encoded. */
   stringData?: Record<string, string>;
 }
 

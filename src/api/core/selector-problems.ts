@@ -1,7 +1,6 @@
 import { goQuote } from "../admission/go-text.ts";
 import type { LabelSelector } from "./label-selector.ts";
 
-/** What makes a selector unusable, and where in it. */
 export interface SelectorProblem {
   /** `matchExpressions[0].key` */
   readonly path: string;
@@ -14,12 +13,12 @@ const VALUE = new RegExp(`^(${namePart})?$`);
 const WITH_VALUES = ["In", "NotIn"];
 const WITHOUT_VALUES = ["Exists", "DoesNotExist"];
 
-/** As much of it as a message should have. */
+/** Shortened for a message. */
 function quote(text: string): string {
   return goQuote(text.length > 64 ? `${text.slice(0, 64)}…` : text);
 }
 
-/** All of them at once. What a selector with any selects cannot be told. */
+/** With any problem, what the selector matches is undefined. */
 export function selectorProblems({ matchLabels = {}, matchExpressions = [] }: LabelSelector = {}): SelectorProblem[] {
   const problems: SelectorProblem[] = [];
   const say = (path: string, message: string) => problems.push({ path, message });

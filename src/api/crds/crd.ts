@@ -4,7 +4,6 @@ import type { Rule } from "../rule.ts";
 import type { Json, ObjectSchema, Schema } from "../schema.ts";
 import { stringify } from "yaml";
 
-/** JSONSchemaProps, as far as we use it. */
 export interface StructuralSchema {
   description?: string;
   type?: "object" | "array" | "string" | "integer" | "boolean";
@@ -68,7 +67,6 @@ export const CustomResourceDefinition = builtinKind<CustomResourceDefinition>({
   shortNames: ["crd"],
 });
 
-/** What has to be created on a server so that it knows the kind. */
 export function crdOf(kind: CustomKind): CustomResourceDefinition {
   const version = {
     served: true,
@@ -162,7 +160,6 @@ function pick<T extends object, K extends keyof T>(from: T, ...keys: K[]): Pick<
   return Object.fromEntries(keys.filter((key) => from[key] !== undefined).map((key) => [key, from[key]])) as Pick<T, K>;
 }
 
-/** The CustomResourceDefinition as `deploy/crds/` holds it. */
 export function crdYaml(kind: CustomKind): string {
   return stringify(crdOf(kind), { lineWidth: 120, aliasDuplicateObjects: false });
 }

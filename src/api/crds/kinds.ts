@@ -20,7 +20,6 @@ import { RawFRRConfig } from "../openpe/raw-frr-config.ts";
 import { RouterNodeConfigurationStatus } from "../openpe/router-node-configuration-status.ts";
 import { Underlay } from "../openpe/underlay.ts";
 
-/** Every kind that we bring, in the order in which they are installed. */
 export const CUSTOM_KINDS: readonly CustomKind[] = [
   Underlay,
   L2VNI,

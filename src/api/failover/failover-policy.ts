@@ -21,7 +21,7 @@ const namespace = () => s.optional(s.string({ doc: "Its namespace. Default: the 
 const kind = () => s.enum(MANAGED_KINDS, { doc: "Its kind." });
 const count = (doc: string) => s.int({ doc, minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 const text = (doc: string) => s.string({ doc, maxLength: 4096 });
-// Each of these times is a finding of its own, so none of them only rides along.
+// Each of these times is a result, so a change of it alone is written.
 const moment = (doc: string) => s.time({ doc, significant: true });
 const role = (doc: string) => s.enum(["primary", "secondary"], { doc });
 
@@ -267,7 +267,7 @@ export const FailoverPolicy = defineKind({
       ),
       volumeReplicationStatuses: s.optional(
         s.list(
-          // On a primary it moves with every copy: no reason of its own to write.
+          // On a primary it changes with every copy: no reason to write.
           s.object(
             {
               kind: s.optional(s.enum(["VolumeReplication", "VolumeGroupReplication"], { doc: "Its kind. Default: VolumeReplication." })),

@@ -6,10 +6,10 @@ import { s } from "../schema.ts";
 
 const AS_NUMBERS = { minimum: 0, maximum: 4_294_967_295 };
 
-// Short enough that no sum of them is too long for the rules, which the server also asks about what does not fit the pattern.
+// Short enough for the rules, which the server also evaluates if the pattern does not match.
 const CONNECT_TIME = "^([0-9]{1,5}(\\.[0-9]{0,9})?(ms|s|m|h)){1,3}$";
 
-/** A rule about the seconds of a connect time that is one. */
+/** A rule about the seconds of a valid connect time. */
 function connectTimeRule(message: string, cel: string, holds: (seconds: number) => boolean): Rule<string> {
   return rule({
     cel: `!self.matches('${CONNECT_TIME.replaceAll("\\", "\\\\")}') || (${cel})`,

@@ -2,7 +2,6 @@ import { s } from "../schema.ts";
 
 const selectedName = (doc: string) => s.string({ doc, maxLength: 253 });
 
-/** What both kinds of advertisement select: pools, nodes and Services. */
 export const selections = {
   ipAddressPools: s.optional(
     s.list(selectedName("The name of an IPAddressPool."), {

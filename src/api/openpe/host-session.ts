@@ -1,7 +1,6 @@
 import { rule } from "../rule.ts";
 import { s } from "../schema.ts";
 
-/** The BGP session between the router on a node and the node itself. */
 export function hostSession() {
   return s.object(
     {

@@ -20,7 +20,7 @@ const bfd = s.object(
   { doc: "BFD for this session. Empty: with FRR's own timers." },
 );
 
-/** A BGP neighbor of the router: as a rule the top-of-rack switch. */
+/** Usually the top-of-rack switch. */
 export const neighbor = s.object(
   {
     asn: s.int({ doc: "The neighbor's AS number. Equal to the router's own: an internal session.", ...asNumber }),

@@ -62,7 +62,7 @@ export const Underlay = defineKind({
 });
 export type Underlay = Stored<typeof Underlay>;
 
-/** A network interface, as the kernel allows it to be called and no stranger. */
+/** A name that the kernel allows, without unusual characters. */
 function interfaceName(doc: string) {
   return s.string({ doc, maxLength: 15, pattern: "^[a-zA-Z][a-zA-Z0-9._-]*$" });
 }

@@ -10,19 +10,14 @@ import { NO_RESULT_MS } from "../history/stale.ts";
 import { failureText } from "./labels.ts";
 import type { Node } from "../../api/core/node.ts";
 
-/** What is known of where things are. */
 export interface Zones {
-  /** The zone of a node. */
   readonly zoneOf: (node: string) => string | undefined;
-  /** The node that has an address. */
   readonly nodeAt: (address: string) => string | undefined;
-  /** The node on which a pod runs, `namespace/name`. */
   readonly nodeOfPod: (pod: string) => string | undefined;
 }
 
 export interface ResultSource {
   readonly kind: "pod" | "node";
-  /** `namespace/name` of a pod, the name of a node. */
   readonly name: string;
   readonly node?: string;
   readonly zone?: string;
@@ -39,30 +34,26 @@ export interface ResultTarget {
   readonly zone?: string;
 }
 
-/** What one check says. */
 export interface CheckResult {
-  /** `namespace/name` of the check. */
   readonly check: string;
   readonly source: ResultSource;
   readonly target: ResultTarget;
   readonly verdict: "reached" | "failed" | "unknown";
   /** Reached, but not at all of its addresses. */
   readonly isPartial?: true;
-  /** Of the condition, by the names of our own. */
+  /** The condition's reason, normalized to our names. */
   readonly reason: string;
   readonly message: string;
-  /** Why it fails, without what fails: `No route to host`. */
+  /** The cause alone: `No route to host`. */
   readonly why: string;
-  /** Since when, in milliseconds. */
   readonly since: number;
 }
 
-/** What a check says now. */
 export function resultOf(check: PodNetworkConnectivityCheck, zones: Zones, now: number): CheckResult {
   const { status, reason, message, since, isPartial } = historyState(fromStatus(check.status, now)).verdict;
   const about = { check: keyOf(check), source: whoTries(check, zones), target: whatIsTried(check, zones) };
   const reportedAt = lastResultOf(check) ?? since;
-  // Whatever the condition still says: nobody may have been there to mark it.
+  // The condition may be outdated: the controller may not have run to mark it.
   if (status !== "Unknown" && now - reportedAt > NO_RESULT_MS)
     return { ...about, verdict: "unknown", reason: "Stale", message: "Its source has not reported since", why: "", since: reportedAt };
   if (status === "Unknown") return { ...about, verdict: "unknown", reason, message, why: "", since };
@@ -104,7 +95,6 @@ function at(node: string | undefined, { zoneOf }: Zones): { node?: string; zone?
 
 const ZONE = "topology.kubernetes.io/zone";
 
-/** Where things are, by what is known of the nodes alone. */
 export function zonesOf(nodes: readonly Node[]): Zones {
   const zones = new Map(nodes.map(({ metadata: { name, labels } }) => [name, labels?.[ZONE]]));
   const addresses = new Map(

@@ -3,13 +3,12 @@ import { type Hypothesis, causesOf, keyOfCause, rankOf, contradicts } from "./hy
 import { unexplainedGroups, type UnexplainedGroup } from "./unexplained.ts";
 import { describeGroup, describeCause } from "./describe.ts";
 
-/** What some of the failures have in common. */
 export interface CommonCause {
-  /** Every check of it that tells anything fails. Missing where nothing is to be blamed as a whole: some of it works. */
+  /** All conclusive checks of it fail. Unset if some of it works. */
   readonly cause?: Hypothesis;
-  /** What would look the same, with the checks that there are. */
+  /** Hypotheses that the existing checks cannot distinguish from it. */
   readonly couldBe: readonly Hypothesis[];
-  /** The failing checks that it explains, those that one before it explains included. */
+  /** The failing checks that it explains, including those that an earlier one explains. */
   readonly failing: readonly CheckResult[];
   readonly sentence: string;
 }
@@ -17,11 +16,11 @@ export interface CommonCause {
 interface Suspect {
   readonly cause: Hypothesis;
   readonly rank: number;
-  /** Places in the list of failing checks. */
+  /** Indexes of failing checks. */
   readonly victims: number[];
 }
 
-/** What the failing checks have in common, in as few sentences as explain all of them; the one that explains most comes first. */
+/** As few causes as explain all failing checks; the one that explains most comes first. */
 export function commonCauses(all: readonly CheckResult[]): CommonCause[] {
   const failing = all.filter(({ verdict }) => verdict === "failed").toSorted((one, other) => (one.check < other.check ? -1 : 1));
   if (failing.length === 0) return [];
@@ -53,12 +52,11 @@ function at(failing: readonly CheckResult[], positions: readonly number[]): Chec
   return positions.flatMap((position) => failing[position] ?? []);
 }
 
-/** Equal for suspects with the same victims, and for few others. */
 function victimsKey({ victims }: Pick<Suspect, "victims">): string {
   return `${victims.length} ${victims[0]} ${victims.at(-1)}`;
 }
 
-/** Only what fails as a whole is suspect: nothing is blamed that also works. */
+/** Only what fails completely is suspect. */
 function suspectsOf(failing: readonly CheckResult[], all: readonly CheckResult[]): Suspect[] {
   const suspects = new Map<string, Suspect>();
   for (const [position, result] of failing.entries()) {
@@ -77,8 +75,8 @@ function suspectsOf(failing: readonly CheckResult[], all: readonly CheckResult[]
 }
 
 /**
- * The suspects that explain all that remains, by how much each adds to those before it, down to `least`. How much one adds only shrinks, so each
- * is looked at once for every number that it has shrunk to.
+ * The suspects that explain all the rest, by how much each adds, down to `least`. What one adds only shrinks, so each is visited once per
+ * size.
  */
 function* cover(suspects: readonly Suspect[], remaining: ReadonlySet<number>, least: number): Iterable<Suspect> {
   const adds = ({ victims }: Suspect) => victims.reduce((count, affected) => count + (remaining.has(affected) ? 1 : 0), 0);

@@ -5,7 +5,6 @@ import type { UnexplainedGroup } from "./unexplained.ts";
 import { capitalize, plural, distinct, joinList, scopeLabel, reasons, sourceLabel, targetLabel } from "./labels.ts";
 
 interface Evidence {
-  /** The checks that the cause explains. */
   readonly failing: readonly CheckResult[];
   readonly couldBe: readonly Hypothesis[];
   readonly all: readonly CheckResult[];
@@ -22,7 +21,6 @@ export function describeCause(cause: Hypothesis, evidence: Evidence): string {
   return `${causeTitle(cause, affected)}: ${count}${spread(cause, failing)} (${reasons(failing)})${rest.join("")}${doubts(cause, affected, evidence)}`;
 }
 
-/** For a source or target that only part of a mesh reaches: reported, but not named as a cause. */
 export function describeGroup({ of }: UnexplainedGroup, failing: readonly CheckResult[], all: readonly CheckResult[]): string {
   const [affected] = failing;
   if (!affected) return "";
@@ -46,7 +44,7 @@ const isReached = ({ verdict }: CheckResult) => verdict === "reached";
 const sourcesOf = (result: readonly CheckResult[]) => distinct(result.map(({ source }) => sourceLabel(source)));
 const targetsOf = (result: readonly CheckResult[]) => distinct(result.map(({ target }) => target.endpoint));
 
-/** `, from 4 sources to 3 targets`: whatever of it the headline does not say. */
+/** `, from 4 sources to 3 targets`, without what the headline says. */
 function spread({ scope }: Hypothesis, failing: readonly CheckResult[]): string {
   const [sources, targets] = [sourcesOf(failing).length, targetsOf(failing).length];
   const from = scope === "source" || sources === 1 ? "" : ` from ${sources} sources`;
@@ -60,7 +58,6 @@ function sideOf({ scope }: Hypothesis): "from" | "to" | "between" | "all" {
   return ["target", "host", "port", "address", "endpoints", "service"].includes(scope) || /^(to|into)-/.test(scope) ? "to" : "between";
 }
 
-/** What works, and so is not to blame. */
 function contrast(cause: Hypothesis, affected: CheckResult, { failing, all }: Evidence): string {
   const well = all.filter(isReached);
   if (well.length === 0) return "";
@@ -106,7 +103,7 @@ function contrastOfPair({ source, target }: CheckResult, well: readonly CheckRes
   return parts.length > 0 ? `while ${parts.join(" and ")}` : "";
 }
 
-/** Why a source that is there does not try: it was heard. */
+/** Reasons of a running source for not probing. */
 const REPORTED: ReadonlySet<string> = new Set(["InvalidTarget", "TargetRefused", "Retired", "SourceFault"]);
 
 /** Checks of the same scope without a result, such as those of an isolated node. */

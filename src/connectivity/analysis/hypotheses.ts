@@ -1,8 +1,8 @@
 import type { CheckResult } from "./check-result.ts";
 
 /**
- * What checks can have in common. Of causes that explain the same checks the first is named: a thing before what it is a part of.
- * `node` and `zone` are both directions, `from-` and `to-` one. `cut-`, `out-of-` and `into-` leave out what stays within. `address` and
+ * What checks can have in common. Of causes that explain the same checks the first is named: the smaller before what it is a part of.
+ * `node` and `zone` are both directions, `from-` and `to-` one. `cut-`, `out-of-` and `into-` exclude traffic within. `address` and
  * `endpoints` are those of a Service, `service` is both.
  */
 const SCOPES = [
@@ -36,7 +36,7 @@ const SCOPES = [
 ] as const;
 export type CauseScope = (typeof SCOPES)[number];
 
-/** Which of the checks in a scope: those to names that must be looked up, to Services at their addresses, by one address family. */
+/** A part of a scope: checks that need a lookup, of Services at their addresses, or of one address family. */
 type Way = "any" | "lookup" | "service" | "IPv4" | "IPv6";
 
 export interface Hypothesis {
@@ -47,7 +47,7 @@ export interface Hypothesis {
 
 type Scoped = [CauseScope, ...string[]];
 
-/** A part of what goes on in a scope comes after all that is whole; a port, or a check by itself, says least. */
+/** A part of a scope comes after whole scopes; a port or a single check last. */
 export function rankOf({ scope, way }: Hypothesis): number {
   const last = scope === "port" || scope === "check" ? 3 : 0;
   const part = { lookup: 0, any: 0, service: 1, IPv4: 2, IPv6: 2 }[way];
@@ -58,7 +58,6 @@ export function keyOfCause({ scope, names, way }: Hypothesis): string {
   return `${scope} ${way} ${names.join(" ")}`;
 }
 
-/** Every cause that this check could be a victim of. */
 export function causesOf(result: CheckResult): Hypothesis[] {
   return scopesOf(result).flatMap(([scope, ...names]) => waysOf(scope, result).map((way) => ({ scope, names, way })));
 }
@@ -74,7 +73,7 @@ const ONE_WAY: ReadonlySet<CauseScope> = new Set([
   "source-service",
   "check",
 ] satisfies CauseScope[]);
-/** Where the same name server and the same rules for Services hold. */
+/** Scopes with the same name server and the same rules for Services. */
 const FROM: ReadonlySet<CauseScope> = new Set(["source", "from-node", "from-zone", "everything"] satisfies CauseScope[]);
 
 function waysOf(scope: CauseScope, { target: { hostType, what } }: CheckResult): Way[] {
@@ -116,12 +115,12 @@ function sidesOf(kind: "node" | "zone", from: string | undefined, to: string | u
   return sides;
 }
 
-/** Whether what the check says speaks against the cause. */
+/** Whether the result contradicts the cause. */
 export function contradicts({ verdict, reason, target }: CheckResult, { scope, way }: Hypothesis): boolean {
-  // A name that was looked up was looked up, also where nobody answered at its address.
+  // The name was resolved, even if nothing answered at its address.
   if (way === "lookup") return verdict === "reached" || (verdict === "failed" && reason !== "DNSError");
   if (verdict !== "reached") return false;
-  // A Service may have answered from this side of the border.
+  // A Service may have answered from this side.
   return !(/^(cut|out-of)-/.test(scope) && isService(target.what) && target.node === undefined);
 }
 
@@ -129,7 +128,7 @@ export function isService(what: string): boolean {
   return what.startsWith("service/");
 }
 
-/** `shop/web` of the Service that the target is the address or an endpoint of; empty for others. */
+/** `shop/web` for the address or an endpoint of a Service; empty for others. */
 export function serviceOf(what: string): string {
   return /^(?:service|endpoint)\/(.*)$/.exec(what)?.[1] ?? "";
 }

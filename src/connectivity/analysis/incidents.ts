@@ -1,20 +1,20 @@
 import type { OutageWindow } from "./outage-window.ts";
 
-/** Outages that can have begun at one moment, and ended at one: as far as their sources can tell, one event. Times are in milliseconds. */
+/** Outages that may have begun and ended together: as far as the sources know, one event. Times are in milliseconds. */
 export interface Incident {
   readonly outages: readonly OutageWindow[];
-  /** It broke after this, by the source that saw it work last. */
+  /** The last success of any source before it. */
   readonly brokenAfter?: number;
-  /** And by this, by the source that saw it fail first. */
+  /** The first failure of any source. */
   readonly brokenBy: number;
   readonly restoredAfter: number;
   readonly restoredBy?: number;
   readonly state: OutageWindow["state"];
 }
 
-/** Clocks of nodes differ by that much without anybody minding. */
+/** The tolerated difference between the clocks of nodes. */
 const SKEW_MS = 5_000;
-/** What a source that tries every minute can leave open; one that slept knows less, and must not draw everything to itself. */
+/** The uncertainty of a source that probes every minute; a source that paused longer must not attract all incidents. */
 const LONGEST_WINDOW_MS = 180_000;
 const USUAL_WINDOW_MS = 60_000;
 
@@ -23,7 +23,7 @@ type WindowOf = (outage: OutageWindow) => readonly [from: number, to: number];
 const whenItBroke: WindowOf = ({ brokenAfter, brokenBy }) => [brokenAfter ?? brokenBy - USUAL_WINDOW_MS, brokenBy];
 const whenItWasRestored: WindowOf = ({ restoredAfter, restoredBy = restoredAfter }) => [restoredAfter, restoredBy];
 
-/** As few moments as explain all beginnings and all ends. Newest first. */
+/** As few incidents as explain all beginnings and ends. Newest first. */
 export function incidentsOf(outages: readonly OutageWindow[]): Incident[] {
   return together(outages, whenItBroke)
     .flatMap((begun) => Array.from(Map.groupBy(begun, ({ state }) => state)))
@@ -32,7 +32,7 @@ export function incidentsOf(outages: readonly OutageWindow[]): Incident[] {
     .toSorted((one, other) => other.brokenBy - one.brokenBy);
 }
 
-/** Groups with a moment that lies in the windows of all their members: the end of the earliest window, for as long as others were open then. */
+/** Groups whose windows have a common moment: the end of the earliest window. */
 function together(outages: readonly OutageWindow[], windowOf: WindowOf): OutageWindow[][] {
   const groups: OutageWindow[][] = [];
   let moment = -Infinity;

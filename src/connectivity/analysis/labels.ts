@@ -14,7 +14,7 @@ export function targetLabel({ endpoint, what, node }: ResultTarget): string {
   return about === "" ? endpoint : `${endpoint} (${about})`;
 }
 
-/** What a source, a target, a node, a zone or a way through all of them is called. */
+/** The name of a source, target, node or zone. */
 export function scopeLabel({ scope, names: [name = ""], way }: Hypothesis, { source, target }: CheckResult): string {
   const kind = scope.endsWith("zone") ? "zone" : "node";
   const component = scope === "source" ? sourceLabel(source) : scope === "target" ? target.endpoint : `${kind} ${name}`;
@@ -38,7 +38,7 @@ export function reasons(failing: readonly CheckResult[]): string {
 /** `a, b, c and 4 more` */
 export function joinList(names: readonly string[], most = 3): string {
   const more = names.length - most;
-  // One more takes no more room than saying so.
+  // "and 1 more" would not be shorter.
   if (more > 1) return `${names.slice(0, most).join(", ")} and ${more} more`;
   return names.length < 2 ? (names[0] ?? "") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
 }
@@ -59,8 +59,8 @@ export function distinct<T>(values: Iterable<T>): T[] {
 const LONGEST = 100;
 
 /**
- * Why something failed, without what it was: `No route to host` of `Failed connect to 10.0.0.1:80; No route to host`. What others write ends with
- * it, too, after a colon: `dial tcp 10.0.0.1:80: connect: no route to host`.
+ * The error without its target: `No route to host` of `Failed connect to 10.0.0.1:80; No route to host`. Also for Go's form, after a colon:
+ * `dial tcp 10.0.0.1:80: connect: no route to host`.
  */
 export function failureText(message: string): string {
   const ours = message.indexOf("; ");

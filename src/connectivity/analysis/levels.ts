@@ -1,10 +1,10 @@
 import type { CheckResult } from "./check-result.ts";
 
-/** How the checks of one field of a matrix stand. */
+/** The results of one field of a matrix. */
 export interface MatrixField {
   readonly reached: number;
   readonly failed: number;
-  /** Those of the failed that found no address for the name. */
+  /** Failed lookups among them. */
   readonly lookups: number;
   readonly unknown: number;
 }
@@ -29,7 +29,7 @@ export function sum(one: MatrixField | undefined, other: MatrixField): MatrixFie
   };
 }
 
-/** What the sources and targets of a matrix are put together by. */
+/** How sources and targets are grouped. */
 export type MatrixLevel = "name" | "node" | "zone" | "verdict";
 
 interface Sorters {
@@ -53,7 +53,6 @@ const SORTERS: Readonly<Record<Exclude<MatrixLevel, "verdict">, Sorters>> = {
   },
 };
 
-/** The name of the row and of the column in which a check stands. */
 export function groupKeys(result: readonly CheckResult[], level: MatrixLevel): Sorters {
   if (level !== "verdict") return SORTERS[level];
   const rows = summaries(result, sourceName);
@@ -61,7 +60,6 @@ export function groupKeys(result: readonly CheckResult[], level: MatrixLevel): S
   return { row: (one) => rows.get(sourceName(one)) ?? "", column: (one) => columns.get(targetName(one)) ?? "" };
 }
 
-/** How each source or target stands as a whole. */
 function summaries(result: readonly CheckResult[], nameOf: (result: CheckResult) => string): Map<string, string> {
   const totals = new Map<string, MatrixField>();
   for (const one of result) totals.set(nameOf(one), sum(totals.get(nameOf(one)), fieldOf(one)));

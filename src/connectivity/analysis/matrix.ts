@@ -1,7 +1,7 @@
 import { type MatrixLevel, groupKeys, type MatrixField, fieldOf, sum } from "./levels.ts";
 import type { CheckResult } from "./check-result.ts";
 
-/** One row or column: a source or a target, or several that look the same. */
+/** One row or column: a source or target, or several with the same results. */
 export interface Band {
   readonly names: readonly string[];
 }
@@ -9,19 +9,19 @@ export interface Band {
 export interface Matrix {
   readonly rows: readonly Band[];
   readonly columns: readonly Band[];
-  /** By row, then column; undefined where nobody tries. */
+  /** By row, then column; undefined if there is no check. */
   readonly fields: readonly (readonly (MatrixField | undefined)[])[];
-  /** What one name in a row or a column stands for. */
+  /** What a name in a row or column stands for. */
   readonly by: MatrixLevel;
 }
 
-/** What people still read at a glance, and what fits on a screen. */
+/** What fits on a screen. */
 const MOST = { rows: 24, columns: 20 };
 const LEVELS: readonly MatrixLevel[] = ["name", "node", "zone"];
 
 /**
- * Sources times targets. A small matrix is shown as it is. In a large one, rows in which the same fields are in trouble become one, and so do
- * columns; where that is still too much, whole nodes or zones become one.
+ * Sources by targets. In a large matrix, rows with failures in the same fields are merged, and so are columns; if that is still too much,
+ * by node or zone.
  */
 export function matrixOf(result: readonly CheckResult[], most = MOST): Matrix {
   const small = gridOf(result, "name");
@@ -29,14 +29,14 @@ export function matrixOf(result: readonly CheckResult[], most = MOST): Matrix {
     return drawn(small, [...small.rows.keys()].map(alone), [...small.columns.keys()].map(alone));
   for (const level of LEVELS) {
     const folded = fold(level === "name" ? small : gridOf(result, level));
-    // Where all are in one place, the place tells nothing.
+    // If all are in one group, the group says nothing.
     const tells = folded.rows.length + folded.columns.length > 2 || level === "name";
     if (tells && folded.rows.length <= most.rows && folded.columns.length <= most.columns) return folded;
   }
   return fold(gridOf(result, "verdict"));
 }
 
-/** Fields by row and column; most of a large mesh is not tried. */
+/** By row and column; sparse. */
 interface Grid {
   readonly rows: readonly string[];
   readonly columns: readonly string[];
@@ -58,7 +58,7 @@ function gridOf(result: readonly CheckResult[], level: MatrixLevel): Grid {
   return { rows, columns, fields, by: level };
 }
 
-/** Puts rows together that are in the same trouble, and columns; where nobody tries there is none. */
+/** Merges rows with failures in the same columns, and columns likewise. */
 function fold(grid: Grid): Matrix {
   const { rows, columns, fields } = grid;
   const inRow = rows.map((): string[] => []);

@@ -1,7 +1,7 @@
 import type { CheckResult } from "./check-result.ts";
 import { capitalize, distinct, joinList, sourceLabel, targetLabel } from "./labels.ts";
 
-/** Why some checks tell nothing, one sentence for each reason. */
+/** Why some checks have no result, one sentence per reason. */
 export interface NoResultGroup {
   readonly reason: string;
   readonly checks: readonly CheckResult[];
@@ -30,7 +30,7 @@ function sentence(checks: readonly CheckResult[]): string {
   return `${many} ${checks.length === 1 ? "does" : "do"} not run, ${joinList(checks.map(({ check }) => check))}: ${first?.message ?? ""}`;
 }
 
-/** Targets that are reached at some of their addresses only, one sentence for each way in which that is so. Nothing is unreachable, and yet not all is well. */
+/** Targets that are reached at some addresses only, one sentence per combination. */
 export function partiallyReachable(all: readonly CheckResult[]): string[] {
   const some = all.filter(({ isPartial }) => isPartial);
   const groups = Map.groupBy(some, ({ target, message }) => `${target.endpoint} ${message}`);

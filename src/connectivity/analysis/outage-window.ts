@@ -6,26 +6,22 @@ import { isRetired } from "../mesh/steps.ts";
 import { failureText } from "./labels.ts";
 import { type Zones, type CheckResult, resultOf } from "./check-result.ts";
 
-/** A time in which one source did not reach one target. Times are in milliseconds. */
+/** The time in which one source did not reach one target, in milliseconds. */
 export interface OutageWindow {
-  /** What the check says now. */
   readonly result: CheckResult;
-  /** The last success before it; not known where nothing was seen before. */
+  /** The last success before it, if known. */
   readonly brokenAfter?: number;
-  /** The first failure. */
   readonly brokenBy: number;
-  /** The last failure that was seen. */
   readonly restoredAfter: number;
-  /** The first success after it. */
   readonly restoredBy?: number;
-  /** `unheard` was open when its source told for the last time. */
+  /** `unheard`: open when its source reported last. */
   readonly state: "over" | "open" | "unheard";
   readonly reason: string;
   readonly why: string;
   readonly message: string;
 }
 
-/** Every outage that the check still tells of, newest first. */
+/** Newest first. */
 export function outageWindows(check: PodNetworkConnectivityCheck, zones: Zones, now: number): OutageWindow[] {
   const result = resultOf(check, zones, now);
   const isHeard = result.verdict !== "unknown" && !isRetired(check);

@@ -4,14 +4,16 @@ import type { Incident } from "./incidents.ts";
 import type { CheckResult } from "./check-result.ts";
 import type { OutageWindow } from "./outage-window.ts";
 
-/** A check and all it tells of. */
 export interface CheckWithOutages {
   readonly check: PodNetworkConnectivityCheck;
   readonly result: CheckResult;
   readonly outages: readonly OutageWindow[];
 }
 
-/** What all checks said while an incident lasted. One that tells of no outage then was well, if it was tried: outages are what checks forget last. */
+/**
+ * The results of all checks during an incident. A check without an outage at that time counts as working if it was probed: outages are the
+ * last that a check forgets.
+ */
 export function resultsDuring(all: readonly CheckWithOutages[], { outages, brokenBy }: Incident): CheckResult[] {
   const begun = Math.max(...outages.map((outage) => outage.brokenBy));
   const over = Math.min(...outages.map(({ restoredBy = Infinity }) => restoredBy));

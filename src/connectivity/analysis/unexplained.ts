@@ -1,16 +1,16 @@
 import type { CheckResult } from "./check-result.ts";
 
-/** Failing checks that share a source or a target which works otherwise, or nothing at all. */
+/** Failing checks that share a source or target which otherwise works, or nothing. */
 export interface UnexplainedGroup {
   readonly of: "target" | "source" | "nothing";
   readonly victims: readonly number[];
 }
 
-/** From so many on, what shares hardly anything is told of in one sentence. */
+/** From so many on, unrelated failures are summarized in one sentence. */
 const MANY = 20;
 const SHARE = 0.1;
 
-/** Puts those together of which two or more remain, largest group first. */
+/** Groups of two or more, largest first. */
 export function unexplainedGroups(failing: readonly CheckResult[], remaining: ReadonlySet<number>): UnexplainedGroup[] {
   const mixtures: UnexplainedGroup[] = [];
   const left = new Set(remaining);

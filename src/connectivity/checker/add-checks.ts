@@ -21,35 +21,31 @@ export interface ChecksOptions extends Pick<CheckerOptions, "targetOf" | "events
   manager: Manager;
   client: KubeClient;
   log: Log;
-  /** The pod or the node. */
   name: string;
-  /** Which checks are watched. */
   selection: Selection;
-  /** Where results are kept until the API has them. */
+  /** For results that are not yet in the API. */
   stateDirectory: string;
 }
 
-/** Ten refreshes a second carry six thousand checks that are refreshed every ten minutes, the longest a check may be behind. */
+/** Ten refreshes per second are enough for six thousand checks at the longest checkpoint interval of ten minutes. */
 export const LIMITS = {
   transition: { perSecond: 50, burst: 10, inFlight: 32 },
   refresh: { perSecond: 10, burst: 20, inFlight: 8 },
 };
 
 export interface Checks {
-  /** What is watched. */
   readonly view: Cache<PodNetworkConnectivityCheck>;
-  /** For managers that start nothing before they have read the cluster: until then, goes on with what was tried before. */
+  /** Continues with the known checks until the cluster is read, for managers that start nothing before that. */
   tryUntilRead(signal: AbortSignal, read: AbortSignal): Promise<void>;
 }
 
-/** The checks of this source, for as long as the manager runs. */
 export function addChecks({ manager, client, log, name, selection, stateDirectory, ...options }: ChecksOptions): Checks {
   const { allowed } = options;
   const tryOnce: ProbeSchedulerOptions["probe"] = (target, seq, signal, admit) => probe(target, seq, { signal, admit, allowed });
   const source = { probe: tryOnce, ...options };
   const checks = manager.lateCache(PodNetworkConnectivityCheck, {
     ...selection,
-    // Of what others try, only that it is there.
+    // For checks of other sources, only whether there is a status.
     transform: ({ status, ...check }) => (status && source.targetOf(check) !== undefined ? { ...check, status } : check),
     log: awaitingKind(log),
   });
@@ -89,7 +85,7 @@ export function addChecks({ manager, client, log, name, selection, stateDirector
   };
 }
 
-/** Says once, and not on every try, that the cluster does not know of checks yet. */
+/** Logs once that the CRD is not installed yet. */
 function awaitingKind(log: Log): Pick<Log, "info" | "warn" | "error"> {
   let warned = false;
   const warn = (fields: { error?: unknown }, text: string): void => {

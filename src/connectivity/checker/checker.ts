@@ -29,17 +29,17 @@ type Check = PodNetworkConnectivityCheck;
 
 export interface CheckerOptions {
   checks: Pick<Cache<Check>, "get" | "subscribe" | "onConnection" | "waitForSync">;
-  /** This process, for others who make the same checks. */
+  /** Identifies this process to others with the same checks. */
   claimant: CheckWriter;
   log: Log;
-  /** What this source has to try for the check; undefined for the checks of others. */
+  /** The target of a check of this source; undefined for other checks. */
   targetOf: (check: Check) => string | undefined;
   writer: Pick<StatusWriter<Check>, "set" | "forget">;
   events: Pick<EventRecorder, "record">;
   journal: Pick<CheckJournal, "snapshot" | "append" | "recordEvents" | "forget">;
-  /** What the journal knew before, by the uid of the check. */
+  /** From the journal, by the uid of the check. */
   recovered: ReadonlyMap<string, JournalEntry>;
-  /** Addresses that may be tried although they are special. */
+  /** Special addresses that are allowed. */
   allowed: readonly Prefix[];
   intervalMs?: number;
   probe: ProbeSchedulerOptions["probe"];
@@ -50,30 +50,29 @@ interface Followed {
   readonly claim: WriterClaim;
   history: CheckHistory;
   recorded: RecordedOutages;
-  /** When the API was last told, by the clock that nobody sets. */
+  /** The last report, in monotonic milliseconds. */
   reportedAt: number;
-  /** How much of the time between two checkpoints it waits for the next one. */
+  /** The fraction of a checkpoint interval before the next one. */
   wait: number;
-  /** Which generation of the check the last report was about. */
+  /** The generation of the check at the last report. */
   generation: number | undefined;
-  /** The API was told everything. */
+  /** Everything is reported. */
   isReported: boolean;
-  /** Counted among those that are not reached. */
   isOut: boolean;
-  /** So many attempts in a row said nothing, because the source itself could not try. */
+  /** Consecutive attempts without a result because of a local fault. */
   faults: number;
 }
 
 const MOST_FAULTS = 3;
-/** So long after its start a source waits for the API, before it goes on with what it tried before. */
+/** How long a source waits for the API at its start before it continues with the known checks. */
 const AWAY_MS = 10_000;
 
-/** The checks of one source, for as long as it runs: tried in turn, remembered, reduced and reported. */
+/** The checks of one source: probed, recorded in the journal, reduced to a status and reported. */
 export class Checker implements Runnable {
   readonly name = "checks";
   readonly #options: CheckerOptions;
   readonly #followed = new Map<string, Followed>();
-  /** By the uid of the check, what is known of those that are not followed yet. */
+  /** By the uid of the check; not yet assigned to a check. */
   readonly #recovered: Map<string, JournalEntry>;
   readonly #rounds: ProbeScheduler;
   readonly #others: OtherWriters;
@@ -92,7 +91,7 @@ export class Checker implements Runnable {
 
   async run(signal: AbortSignal): Promise<void> {
     const { checks } = this.#options;
-    // What is missing from a view that is not whole has not been deleted.
+    // A check that is missing from an incomplete cache is not deleted.
     await this.#awaitView(signal);
     if (signal.aborted) return;
     const disconnect = checks.onConnection((state) => (this.#isHearing = state === "connected"));
@@ -104,7 +103,7 @@ export class Checker implements Runnable {
       unsubscribe();
       disconnect();
       this.#others.end();
-      // The last word, as far as the writer gets in the time that it takes for its end.
+      // The last results, as far as the writer gets before it ends.
       for (const [key, followed] of this.#followed) if (!followed.isReported) this.#report(key, followed);
     }
   }
@@ -120,7 +119,6 @@ export class Checker implements Runnable {
     await trying;
   }
 
-  /** What was deleted while this source did not run. */
   #forgetGone(): void {
     const known = new Set(this.#followed.values().map(({ uid }) => uid));
     for (const uid of this.#recovered.keys()) if (!known.has(uid)) void this.#options.journal.forget(uid);
@@ -144,17 +142,17 @@ export class Checker implements Runnable {
     const aim = this.#aim(object, target);
     if ("reason" in aim) this.#stopTrying(key, followed, aim, object);
     else this.#try(key, followed, aim, object);
-    // Another process still makes it, and must hear that it is ours now.
+    // Another process still probes it, and must learn that it is ours now.
     if (own && isOthersResult(change, this.#options.claimant)) this.#report(key, followed);
   }
 
-  /** Makes a check that was somebody else's. */
+  /** Takes over a check from another process. */
   #take(key: string): void {
     const object = this.#options.checks.get(key);
     if (object) this.#onChange({ type: "added", object, initial: false });
   }
 
-  /** What to try, or why nothing is tried. */
+  /** The target, or why it is not probed. */
   #aim({ metadata }: Check, text: string): Target | NotProbed {
     const retired = metadata.annotations?.[retiredAnnotation];
     if (retired === undefined) return probeTarget(text, this.#options.allowed);
@@ -163,7 +161,7 @@ export class Checker implements Runnable {
 
   #try(key: string, followed: Followed, target: Target, check: Check): void {
     this.#rounds.set(key, target, nextSeq(followed.history));
-    // Edited without a change of what is tried: the results so far are about the new generation as well.
+    // Edited without a change of the target: the results apply to the new generation as well.
     if (isEdited(followed, check) && historyState(followed.history).target === target.text) this.#report(key, followed);
   }
 
@@ -186,7 +184,7 @@ export class Checker implements Runnable {
     const uid = check.metadata.uid ?? "";
     const recalled = this.#recovered.get(uid);
     const { history, isPublished, isNews } = restoreHistory(recalled?.history, check, Date.now());
-    // What the API knows better has been told by whoever wrote it.
+    // A result that the API has from another writer was already reported by it.
     const remembered = isPublished ? undefined : recalled?.recorded;
     const recorded = remembered ?? outageEvents(check, { opened: -Infinity, closed: -Infinity }).recorded;
     const reportedAt = isNews ? -Infinity : performance.now();
@@ -237,7 +235,7 @@ export class Checker implements Runnable {
     else if (this.#isDue(check, followed)) this.#report(key, followed, 1);
   }
 
-  /** One says nothing. Of a target that could not be tried several times in a row nobody knows whether it is still reached. */
+  /** A single fault is ignored. After several in a row it is unknown whether the target is reachable. */
   #countFault(key: string, followed: Followed, fault: string): void {
     followed.faults += 1;
     if (historyState(followed.history).verdict.reason === "NoResultYet")
@@ -255,7 +253,7 @@ export class Checker implements Runnable {
     );
   }
 
-  /** Checks that fail together are written together: after that each waits for a while of its own, so that they are not refreshed together. */
+  /** Checks that fail together are written together; later refreshes are spread by a random wait. */
   #report(key: string, followed: Followed, wait = Math.random()): void {
     const { uid, claim, history } = followed;
     followed.reportedAt = performance.now();
@@ -266,7 +264,7 @@ export class Checker implements Runnable {
     this.#options.writer.set(key, { uid, status: statusOf(history, followed.generation, claim) });
   }
 
-  /** Only of what the API holds: an outage that happened while it was away is told when it is back. */
+  /** Only for stored statuses: an outage while the API was unreachable is reported when it is back. */
   #tell(check: Check, followed: Followed): void {
     const { texts, recorded } = outageEvents(check, followed.recorded);
     if (texts.length === 0) return;
@@ -282,12 +280,10 @@ function count(followed: Followed): void {
   followed.isOut = isOut;
 }
 
-/** Whether the check was edited since it was last reported on. */
 function isEdited({ generation }: Followed, { metadata }: Check): boolean {
   return generation !== undefined && generation !== metadata.generation;
 }
 
-/** Whether a process other than this one has just written a result. */
 function isOthersResult(change: Change<Check>, { name }: CheckWriter): boolean {
   if (change.type !== "updated") return false;
   const writer = change.object.status?.writer;

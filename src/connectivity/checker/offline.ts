@@ -13,12 +13,12 @@ export interface OfflineOptions extends Pick<ProbeSchedulerOptions, "probe" | "i
   readonly allowed: readonly Prefix[];
 }
 
-/** Of these the source itself has said that it does not try them. */
+/** Reasons with which the source itself does not probe. */
 const NOT_TRIED = new Set(["Retired", "InvalidTarget", "TargetRefused"]);
 
 /**
- * Until the signal: a source that was started while the API is away goes on with what it tried before, by the uid of the check. The results are in
- * `recovered` and on the disk, and reach the API when that is back.
+ * A source that starts while the API is unreachable continues with the known checks, by the uid of the check, until the signal. The results
+ * are in `recovered` and in the journal, and reach the API later.
  */
 export async function probeWithoutApi(recovered: Map<string, JournalEntry>, options: OfflineOptions, signal: AbortSignal): Promise<void> {
   const { journal, allowed, ...rounding } = options;
@@ -39,13 +39,12 @@ export async function probeWithoutApi(recovered: Map<string, JournalEntry>, opti
   await rounds.run(signal);
 }
 
-/** Why nothing is tried. */
 export interface NotProbed {
   readonly reason: string;
   readonly message: string;
 }
 
-/** What to try for a target as it is written. */
+/** Parses and validates a target. */
 export function probeTarget(text: string, allowed: readonly Prefix[]): Target | NotProbed {
   const target = parseTarget(text);
   if ("problem" in target) return { reason: "InvalidTarget", message: target.problem };

@@ -13,13 +13,13 @@ interface Yielded {
 
 interface OthersOptions {
   readonly log: Log;
-  /** Whether news can reach us. */
+  /** Whether the watch is connected. */
   readonly isHearing: () => boolean;
   /** The check is free. */
   readonly onSilent: (key: string) => void;
 }
 
-/** The checks that are left to processes that began with them later, each for as long as results of it keep coming. */
+/** Checks that are left to processes that claimed them later, as long as these report results. */
 export class OtherWriters {
   readonly #options: OthersOptions;
   readonly #yielded = new Map<string, Yielded>();
@@ -28,7 +28,7 @@ export class OtherWriters {
     this.#options = options;
   }
 
-  /** Whether the check is somebody else's, now that it says this. `own` is given for one that has been ours so far. */
+  /** Whether another process has the check. `own` is the claim of this process, if it has had the check so far. */
   have(key: string, check: PodNetworkConnectivityCheck, own: WriterClaim | undefined): boolean {
     const known = this.#yielded.get(key);
     const claim = known?.own ?? own;

@@ -3,13 +3,13 @@ import type { Condition } from "../../api/kind.ts";
 
 type Status = NonNullable<PodNetworkConnectivityCheck["status"]>;
 
-/** When anything last happened to a check, in milliseconds: results, outages, flips, and its creation. That it was marked Stale is nothing that happened. */
+/** The last result, outage, transition or creation, in milliseconds. Marking it Stale does not count. */
 export function activityOf({ metadata, status = {} }: PodNetworkConnectivityCheck): number {
   const flips = (status.conditions ?? []).filter((condition) => !isStale(condition)).map(({ lastTransitionTime }) => lastTransitionTime);
   return newest([metadata.creationTimestamp, ...flips, ...resultTimes(status)]) ?? -Infinity;
 }
 
-/** When a result last came in, in milliseconds; undefined for a check that never had one. */
+/** In milliseconds; undefined for a check without a result. */
 export function lastResultOf({ status = {} }: PodNetworkConnectivityCheck): number | undefined {
   return newest(resultTimes(status));
 }
@@ -22,7 +22,7 @@ export function isStale({ status, reason }: Condition): boolean {
   return status === "Unknown" && reason === "Stale";
 }
 
-/** The check with as much of its history as tells when something last happened: the controller holds all checks of a cluster. */
+/** Keeps only what `activityOf` needs: the controller caches all checks of a cluster. */
 export function stripCheck({ status, ...check }: PodNetworkConnectivityCheck): PodNetworkConnectivityCheck {
   if (!status) return check;
   const { conditions } = status;

@@ -2,21 +2,19 @@ import type { Attempt } from "./attempt.ts";
 import { CAPS, type LogLine, type HistoryState, wholeSecond } from "./history.ts";
 import { truncateWithSuffix } from "../../util/text.ts";
 
-/** How far a time may lie ahead of the clock and still be believed. */
+/** How far a time may be ahead of the clock and still be valid. */
 export const MAX_CLOCK_AHEAD_MS = 120_000;
-/** Less is how clocks are kept right. */
+/** Smaller steps are normal clock adjustment. */
 const STEP_MS = 2_000;
 const STEPPED_BACK = " (the clock stepped back)";
 
 export interface DisplayTimes {
-  /** When the attempt began. */
   readonly start: number;
   readonly entries: readonly LogLine[];
-  /** The newest time of all. */
   readonly newest: number;
 }
 
-/** The lines of an attempt with times that never go back, unless it was the earlier ones that were wrong. */
+/** Times never go back, unless the earlier ones were wrong. */
 export function displayTimes({ at, actions }: Attempt, { clock, newestTime }: Pick<HistoryState, "clock" | "newestTime">): DisplayTimes {
   const note = clock !== undefined && clock - at > STEP_MS ? STEPPED_BACK : "";
   const start = notBefore(newestTime, at);

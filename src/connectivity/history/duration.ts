@@ -4,7 +4,7 @@ const UNITS = [
   [1e6, "ms"],
 ] as const;
 
-/** A length of time as Go writes it: 2.845865ms, 1.2s, 3m0s. */
+/** In Go's format: 2.845865ms, 1.2s, 3m0s. */
 export function durationText(ms: number): string {
   const ns = Math.round(ms * 1e6);
   if (ns <= 0) return "0s";

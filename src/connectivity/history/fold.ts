@@ -3,7 +3,6 @@ import { CAPS, type LogLine, isSuccess, type HistoryState, type ReachableState }
 import { updateOutages } from "./outages.ts";
 import { displayTimes } from "./display-times.ts";
 
-/** The past with the attempt that comes after it. */
 export function appendAttempt(past: HistoryState, attempt: Attempt): HistoryState {
   const { seq, target, reachable, at: clock, everyMs = INTERVAL_MS } = attempt;
   const { start, entries, newest } = displayTimes(attempt, past);
@@ -11,7 +10,7 @@ export function appendAttempt(past: HistoryState, attempt: Attempt): HistoryStat
   const moment = decisive?.at ?? start;
   const newTarget = past.target !== undefined && past.target !== target ? target : undefined;
   const success = newTarget === undefined ? past.successes.find(({ outcome }) => outcome === "ConnectDone")?.at : undefined;
-  // One that seems to come later was seen by a clock that was wrong.
+  // A later success came from a wrong clock.
   const lastSuccess = success !== undefined && success <= moment ? success : undefined;
   return {
     seq,
@@ -33,7 +32,7 @@ function logWith(log: readonly LogLine[], entries: readonly LogLine[]): readonly
   return [...entries.map((entry) => sharingText(entry, log)).toReversed(), ...log].slice(0, CAPS.log);
 }
 
-/** A check says the same for days: one text in memory is enough for all of its lines. */
+/** Lines repeat for days: equal texts share memory. */
 function sharingText(entry: LogLine, log: readonly LogLine[]): LogLine {
   const same = log.find(({ message }) => message === entry.message);
   return same ? { ...entry, message: same.message } : entry;

@@ -10,7 +10,7 @@ import { reachableOf } from "./activity.ts";
 import { transitionBetween } from "./transition.ts";
 import { markUnknown, lastResultTime, historyState } from "./reduce.ts";
 
-/** What others call the same. */
+/** Names of other checkers. */
 const ALIASES: Readonly<Record<string, ActionOutcome>> = {
   DNSResolve: "DNSDone",
   TCPConnect: "ConnectDone",
@@ -19,14 +19,14 @@ const ALIASES: Readonly<Record<string, ActionOutcome>> = {
 };
 const OUTCOMES: readonly string[] = ["DNSDone", "DNSError", "ConnectDone", "ConnectError"] satisfies ActionOutcome[];
 
-/** The history that a status tells of, for a source that remembers nothing itself. */
+/** Reconstructs the history from a status, for a source without a journal. */
 export function fromStatus(status: CheckStatus | undefined, now: number): CheckHistory {
   if (!status) return emptyHistory(now);
   const successes = entriesOf(status.successes, CAPS.log);
   const failures = entriesOf(status.failures, CAPS.log);
   const outages = outagesOf(status.outages ?? []);
   const known = { successes, failures, outages };
-  // A time in the future is a clock that was wrong; whatever comes next is newer.
+  // A time in the future came from a wrong clock; the next one is newer.
   const times = [successes[0]?.at, failures[0]?.at, openOutage(outages)?.start].filter((at) => at !== undefined);
   const newestTime = Math.max(...times.filter((at) => at <= now + MAX_CLOCK_AHEAD_MS));
   const clock = Number.isFinite(newestTime) ? { clock: newestTime, newestTime } : {};
@@ -49,7 +49,7 @@ interface Known {
   readonly outages: readonly Outage[];
 }
 
-/** What was tried last, in our own words for it; a name that was not found is told without its port. */
+/** The last target in our format; a failed lookup has no port. */
 function targetOf({ successes, failures }: Known): string | undefined {
   const entries = [...failures, ...successes];
   const connects = entries.filter(({ outcome }) => outcome.startsWith("Connect")).toSorted((one, other) => other.at - one.at);
@@ -83,7 +83,7 @@ export function isPartial({ status, message }: Condition): boolean {
   return status === "True" && /^\d+ of \d+ addresses failed/.test(message);
 }
 
-/** When the source of a stale check last reported, where that is known. */
+/** The last report of a stale check's source, if known. */
 export function lastReportOf({ message }: Condition): string | undefined {
   return /^Source .* has not reported since (\S+?);/.exec(message)?.[1];
 }
@@ -117,7 +117,7 @@ function entriesOf(log: readonly LogEntry[] | undefined, cap: number): LogLine[]
   return (log ?? []).flatMap((entry) => entryOf(entry) ?? []).slice(0, cap);
 }
 
-/** undefined for a line without a time: nobody can say where it belongs. */
+/** Undefined for a line without a time. */
 function entryOf(entry: LogEntry & { duration?: string }): LogLine | undefined {
   const at = timeOf(entry.time);
   if (at === undefined) return undefined;
@@ -139,19 +139,19 @@ function timeOf(text: string | null | undefined): number | undefined {
 
 export interface RestoredHistory {
   readonly history: CheckHistory;
-  /** The API shows all of it. */
+  /** Everything is in the API. */
   readonly isPublished: boolean;
-  /** The API does not know of something that people should hear of at once. */
+  /** There is an unreported transition. */
   readonly isNews: boolean;
 }
 
-/** Where a check stands when its source begins. Whoever saw a result last knows: this source before its restart, or the API. */
+/** The latest of the journal and the API wins. */
 export function restoreHistory(remembered: CheckHistory | undefined, check: PodNetworkConnectivityCheck, now: number): RestoredHistory {
   const published = fromStatus(check.status, now);
   if (!remembered || (lastResultTime(remembered) ?? 0) < (lastResultTime(published) ?? 0))
     return { history: published, isPublished: true, isNews: false };
   const { reason, message, since } = historyState(published).verdict;
-  // While nobody tried, the controller said so: whatever comes next is a flip.
+  // The controller marked it Unknown meanwhile: the next result is a transition.
   const history = reachableOf(check)?.status === "Unknown" ? markUnknown(remembered, { reason, message, at: since }) : remembered;
   return { history, isPublished: false, isNews: transitionBetween(published, remembered) !== undefined };
 }

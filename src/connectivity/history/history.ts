@@ -1,11 +1,11 @@
 import type { ConditionStatus } from "../../api/kind.ts";
 import type { Attempt, ActionOutcome } from "./attempt.ts";
 
-/** A line of a log. Times here are whole seconds, in milliseconds, and are what people are shown. */
+/** Times are whole seconds, in milliseconds, as displayed. */
 export interface LogLine {
   readonly outcome: ActionOutcome;
   readonly at: number;
-  /** Unknown only where somebody else wrote the line. */
+  /** Unset for lines of other checkers. */
   readonly latencyMs?: number;
   readonly message: string;
 }
@@ -21,23 +21,21 @@ export interface Outage {
   readonly message: string;
 }
 
-/** What the condition Reachable says. */
+/** The condition Reachable. */
 export interface ReachableState {
   readonly status: ConditionStatus;
   readonly since: number;
   readonly reason: string;
   readonly message: string;
-  /** Only some of the addresses answer. */
   readonly isPartial?: true;
 }
 
-/** What is left of the attempts up to `seq`. */
 export interface HistoryState {
   readonly seq: number;
   readonly target?: string;
-  /** What the clock said at the last attempt. */
+  /** The wall clock at the last attempt. */
   readonly clock?: number;
-  /** The newest time that is shown. */
+  /** The newest displayed time. */
   readonly newestTime?: number;
   readonly successes: readonly LogLine[];
   readonly failures: readonly LogLine[];
@@ -45,16 +43,16 @@ export interface HistoryState {
   readonly verdict: ReachableState;
 }
 
-/** Everything that a source knows about one check. It is plain JSON. */
+/** The state of one check; plain JSON. */
 export interface CheckHistory {
   readonly past: HistoryState;
-  /** The newest attempts as they came, by `seq`: one that ends late finds its place among them. */
+  /** The newest attempts by `seq`, so that one that ends late is inserted in order. */
   readonly recent: readonly Attempt[];
 }
 
 export const CAPS = { log: 20, outages: 20, outageLogs: 5, message: 512 };
 
-/** A check that nobody has tried yet. */
+/** A check that was never probed. */
 export function emptyHistory(now: number): CheckHistory {
   const verdict: ReachableState = { status: "Unknown", since: wholeSecond(now), reason: "NoResultYet", message: "No result yet" };
   return { past: { seq: 0, successes: [], failures: [], outages: [], verdict }, recent: [] };
@@ -64,7 +62,6 @@ export function wholeSecond(at: number): number {
   return Math.floor(at / 1000) * 1000;
 }
 
-/** The number of the next attempt. */
 export function nextSeq({ past, recent }: CheckHistory): number {
   return (recent.at(-1)?.seq ?? past.seq) + 1;
 }

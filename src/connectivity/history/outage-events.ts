@@ -1,13 +1,13 @@
 import type { OutageEntry, PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
 import type { EventText } from "../../kube/events/event-correlator.ts";
 
-/** Which outages of a check people have been told of: those whose beginning and whose end was told last, by their numbers. */
+/** The numbers of the outages whose beginning and end were last recorded as Events. */
 export interface RecordedOutages {
   readonly opened: number;
   readonly closed: number;
 }
 
-/** What there is to tell of the outages that the API shows, oldest first, and what has been told then. */
+/** The Events for the outages in the status, oldest first, and the new record. */
 export function outageEvents(
   check: PodNetworkConnectivityCheck,
   recorded: RecordedOutages,
@@ -25,7 +25,7 @@ export function outageEvents(
 
 interface Numbered {
   readonly outage: OutageEntry;
-  /** Its start in milliseconds, which is a whole second, and one more for each before it that began in the same. */
+  /** Its start in milliseconds, a whole second, plus one for each earlier outage in the same second. */
   readonly number: number;
 }
 
@@ -38,7 +38,7 @@ function numbered(outages: readonly OutageEntry[]): Numbered[] {
   return all.filter(({ number }) => !Number.isNaN(number));
 }
 
-/** Those above the one told last. Where that is no longer listed, times decide: a clock that was ahead for a while hides nothing as long as it is. */
+/** Outages after the recorded one. If that is no longer listed, by time: a clock that was ahead hides nothing as long as it is listed. */
 function newerThan(outages: readonly Numbered[], recorded: number): readonly Numbered[] {
   const last = outages.findIndex(({ number }) => number === recorded);
   return last < 0 ? outages.filter(({ number }) => number > recorded) : outages.slice(0, last);
@@ -48,7 +48,7 @@ function detected({ start, startLogs, message = "" }: OutageEntry): EventText {
   return { type: "Warning", reason: "ConnectivityOutageDetected", message: `${startLogs?.at(-1)?.message ?? message} (since ${start})` };
 }
 
-/** With its beginning: two outages may last equally long, and are two Events nevertheless. */
+/** Includes its beginning: two outages of the same duration are two Events. */
 function restored({ spec }: PodNetworkConnectivityCheck, { start, message = "" }: OutageEntry): EventText {
   return { type: "Normal", reason: "ConnectivityRestored", message: `${spec.targetEndpoint}: ${message} (outage since ${start})` };
 }

@@ -3,28 +3,24 @@ import { truncateWithSuffix } from "../../util/text.ts";
 import { durationText } from "./duration.ts";
 import { CAPS, type LogLine, isSuccess, type Outage } from "./history.ts";
 
-/** After so many intervals without an attempt the source was not there. */
+/** After so many intervals without an attempt the source was not running. */
 const UNTRIED_INTERVALS = 3;
 const UNTRIED = "; not tried from ";
 const UNTRIED_CAP = 3;
 
-/** What one attempt says about outages. */
 export interface AttemptSummary {
   readonly reachable: boolean;
-  /** When the attempt began. */
   readonly start: number;
-  /** When it failed first, or succeeded. */
   readonly moment: number;
-  /** How often the source tries. */
   readonly everyMs: number;
   readonly entries: readonly LogLine[];
-  /** The last success before it, unless that was another target's. */
+  /** The last success of the same target before it. */
   readonly lastSuccess: number | undefined;
-  /** Given when the attempt is the first for this target, and the one before was for another. */
+  /** Set for the first attempt after a change of the target. */
   readonly newTarget: string | undefined;
 }
 
-/** One attempt that fails opens an outage, one that succeeds closes it. */
+/** A failed attempt opens an outage, a successful one closes it. */
 export function updateOutages(outages: readonly Outage[], finding: AttemptSummary): readonly Outage[] {
   const open = openOutage(outages);
   if (!open) return finding.reachable ? outages : [opened(finding), ...outages].slice(0, CAPS.outages);
@@ -77,7 +73,6 @@ function ended(outage: Outage, at: number, last: readonly LogLine[], why: string
   return { ...outage, end, endLogs: [...last, ...outage.endLogs].slice(0, CAPS.outageLogs), message };
 }
 
-/** The outage with a word about the time in which nobody tried, if there was one before this attempt. */
 function tried(outage: Outage, { start: at, everyMs }: AttemptSummary): Outage {
   const { start, endedAfter, endLogs, message } = outage;
   const last = endedAfter ?? endLogs[0]?.at ?? start;
@@ -85,7 +80,7 @@ function tried(outage: Outage, { start: at, everyMs }: AttemptSummary): Outage {
   return { ...outage, message: `${message}${UNTRIED}${metaTime(new Date(last))} to ${metaTime(new Date(at))}` };
 }
 
-/** Why it failed, without the address that failed: `ConnectError No route to host`. */
+/** The error without the address: `ConnectError No route to host`. */
 function wayToFail({ outcome, message }: LogLine): string {
   const reason = message.indexOf("; ");
   return `${outcome} ${message.slice(reason < 0 ? 0 : reason + 2).replaceAll(/ \([^)]*\)/g, "")}`;

@@ -2,12 +2,12 @@ import type { Attempt } from "./attempt.ts";
 import { appendAttempt } from "./fold.ts";
 import { type CheckHistory, type HistoryState, type ReachableState, wholeSecond } from "./history.ts";
 
-/** So many attempts may end before one that began earlier. */
+/** How many attempts may end before one that began earlier. */
 const RECENT = 8;
 
 /**
- * The history with one more attempt. In whatever order attempts end, those that began last decide. An attempt that says nothing gives the
- * same history back: the source itself was at fault, it is known already, or so many later ones have ended that it comes too late.
+ * Adds an attempt. The order of their starts decides, not that of their ends. Returns the same history for an attempt without information:
+ * a local fault, a known one, or one that is too late.
  */
 export function reduce(history: CheckHistory, attempt: Attempt): CheckHistory {
   const { past, recent } = history;
@@ -19,17 +19,16 @@ export function reduce(history: CheckHistory, attempt: Attempt): CheckHistory {
   return oldest && attempts.length > RECENT ? { past: appendAttempt(past, oldest), recent: attempts.slice(1) } : { past, recent: attempts };
 }
 
-/** All that is known, in order. */
 export function historyState({ past, recent }: CheckHistory): HistoryState {
   return recent.reduce(appendAttempt, past);
 }
 
-/** When a result was last seen; undefined when none ever was, or only one of a clock that was wrong. */
+/** Undefined if there is none, or only one of a wrong clock. */
 export function lastResultTime(history: CheckHistory): number | undefined {
   return historyState(history).newestTime;
 }
 
-/** From now on nobody tries. The log stays, and so does an outage that is open. */
+/** The check is no longer probed. Its log and an open outage stay. */
 export function markUnknown(
   history: CheckHistory,
   { reason, message, at }: Pick<ReachableState, "reason" | "message"> & { at: number },

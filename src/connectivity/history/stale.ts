@@ -3,34 +3,33 @@ import { metaTime } from "../../api/time.ts";
 import { isStale, lastResultOf, reachableOf } from "./activity.ts";
 import { INTERVAL_MS } from "./attempt.ts";
 
-/** The longest that the API is told nothing of a check while nothing happens: the first result after that is written. */
+/** The longest checkpoint interval: the first result after it is written. */
 export const LONGEST_CHECKPOINT_MS = 600_000;
 
-/** What the Lease of a check's source says. `off`: it lives and makes no checks. `none`: there is none, as with somebody's own checker. */
+/** The Lease of a check's source. `off`: it is renewed, but the source runs no checks. `none`: there is none, as with other checkers. */
 export type SourceLiveness =
   | { readonly is: "alive" }
   | { readonly is: "off" }
   | { readonly is: "silent"; readonly since: Date }
   | { readonly is: "none" };
 
-/** What was seen of a check, and when, in monotonic milliseconds. */
 export interface SourceObservation {
   /** Since when it has been watched without a break. */
   readonly since: number;
-  /** When it last said something new while it was watched. */
+  /** When its status last changed while it was watched. */
   readonly heardAt?: number;
   readonly markedAt?: number;
 }
 
-/** Without any result: three attempts have not been made. */
+/** Three intervals without a first result. */
 const UNTRIED_MS = 3 * INTERVAL_MS;
-/** Without a Lease, as with OpenShift's own checker: three attempts after the longest checkpoint none was written. */
+/** Without a Lease, as with OpenShift's checker: the longest checkpoint and three intervals. */
 export const LEASELESS_MS = LONGEST_CHECKPOINT_MS + 3 * INTERVAL_MS;
 
-/** With a Lease: who lives and writes nothing for as long as three of the longest checkpoints does not try it, as an agent that was told not to. */
+/** With a Lease: three of the longest checkpoints. The source is alive but does not probe it. */
 export const NO_RESULT_MS = 3 * LONGEST_CHECKPOINT_MS;
 
-/** Why the check must be marked Stale now, or in how many milliseconds to look again; undefined when only news can change anything. */
+/** Why the check must be marked Stale, or after how many milliseconds to check again; undefined if only a change matters. */
 export function staleness(
   check: PodNetworkConnectivityCheck,
   sign: SourceLiveness,
@@ -40,14 +39,14 @@ export function staleness(
   if (isMarked(check)) return undefined;
   const { since, heardAt = -Infinity, markedAt = Infinity } = observation;
   if (sign.is === "alive") {
-    // What a source says once of a check that it cannot try, it need not say again.
+    // A source reports only once that it cannot probe a check.
     if (reachableOf(check)?.status === "Unknown") return undefined;
     const waitMs = Math.max(since, heardAt) + NO_RESULT_MS - now;
     return waitMs > 0 ? { againMs: waitMs } : { message: mute(check) };
   }
   if (sign.is === "off") return { message: off(check) };
   if (sign.is === "silent") {
-    // One whose results keep coming although nobody renews the Lease is judged by the results.
+    // If results keep coming without a renewal of the Lease, the results count.
     const waitMs = heardAt > markedAt ? heardAt + LEASELESS_MS - now : 0;
     return waitMs > 0 ? { againMs: waitMs } : { message: silentSince(check, sign.since) };
   }
@@ -57,7 +56,6 @@ export function staleness(
   return { message: result === undefined ? untried(check) : silentSince(check, new Date(result)) };
 }
 
-/** Nobody claims to know anything any more. */
 function isMarked(check: PodNetworkConnectivityCheck): boolean {
   const reachable = reachableOf(check);
   return reachable !== undefined && (isStale(reachable) || (reachable.status === "Unknown" && reachable.reason === "Retired"));

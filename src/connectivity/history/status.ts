@@ -6,7 +6,6 @@ import { historyState } from "./reduce.ts";
 
 export type CheckStatus = NonNullable<PodNetworkConnectivityCheck["status"]>;
 
-/** The status of the check as the API shows it. The time of its condition is when it flipped, not when somebody wrote it. */
 export function statusOf(history: CheckHistory, generation?: number, writer?: CheckStatus["writer"]): CheckStatus {
   const { successes, failures, outages, verdict } = historyState(history);
   return {

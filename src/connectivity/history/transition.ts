@@ -4,7 +4,6 @@ import { historyState } from "./reduce.ts";
 
 export type HistoryTransition = "opened" | "closed" | "first" | "changed";
 
-/** What people should hear of at once; undefined for more of the same. */
 export function transitionBetween(before: CheckHistory, after: CheckHistory): HistoryTransition | undefined {
   if (before === after) return undefined;
   const [then, now] = [historyState(before), historyState(after)];

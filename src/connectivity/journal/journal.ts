@@ -12,7 +12,7 @@ import { type JournalEntry, journalEntries, replay } from "./replay.ts";
 
 export interface CheckJournalOptions {
   readonly log: Log;
-  /** Below this the file is never rewritten. */
+  /** Smaller files are never rewritten. */
   readonly rewriteAboveBytes?: number;
 }
 
@@ -26,9 +26,9 @@ const CHUNK_BYTES = 256 * 1024;
 const RETRY = { minMs: 30_000, maxMs: 600_000 };
 
 /**
- * What a source has seen, on its own disk: neither a kill nor an API that is away for hours takes it. All who wait while the disk is busy share
- * the next write, and each of them is told when its line is on the disk. A check is known from its first snapshot until it is forgotten. Where the
- * disk cannot be used, the source goes on without, and every now and then it is tried again.
+ * The results of a source on its own disk, for restarts and while the API is unreachable. Appends that wait for the disk share the next
+ * write, and each resolves when its line is on the disk. A check is known from its first snapshot until it is forgotten. Without a usable
+ * disk the source continues without it, and retries now and then.
  */
 export class CheckJournal {
   readonly #directory: string;
@@ -36,12 +36,12 @@ export class CheckJournal {
   readonly #log: Log;
   readonly #rewriteAboveBytes: number;
   #checks = new Map<string, JournalEntry>();
-  /** Until then the file may hold what is known nowhere else, and must not be rewritten. */
+  /** Until then the file may have the only copy of its content, and must not be rewritten. */
   #isRead = false;
-  /** undefined while the disk cannot be used. */
+  /** Undefined while the disk is not usable. */
   #file: FileHandle | undefined;
   #size = 0;
-  /** How large the file was when it held nothing twice. */
+  /** The size after the last rewrite. */
   #compactSize = 0;
   #failures = 0;
   #retryAt = -Infinity;
@@ -56,7 +56,7 @@ export class CheckJournal {
     this.#rewriteAboveBytes = rewriteAboveBytes;
   }
 
-  /** Reads back what is in the directory, and goes on from there. */
+  /** Reads the existing journal. */
   static async open(
     directory: string,
     options: CheckJournalOptions,
@@ -66,7 +66,7 @@ export class CheckJournal {
     return { journal, recovered: new Map(journal.#checks) };
   }
 
-  /** Where the check stands: with this it is known, or known better. */
+  /** The state of the check, new or updated. */
   async snapshot(uid: string, history: CheckHistory): Promise<boolean> {
     const existing = this.#checks.get(uid);
     if (existing?.history === history) return this.#file !== undefined;
@@ -74,7 +74,6 @@ export class CheckJournal {
     return this.#put({ uid, history });
   }
 
-  /** True once the attempt is on the disk; false when it says nothing new, or the disk cannot be used. */
   async append(uid: string, attempt: Attempt): Promise<boolean> {
     const existing = this.#checks.get(uid);
     const history = existing && reduce(existing.history, attempt);
@@ -83,7 +82,7 @@ export class CheckJournal {
     return this.#put({ uid, attempt });
   }
 
-  /** People have heard of these outages. */
+  /** Events were recorded for these outages. */
   async recordEvents(uid: string, recorded: RecordedOutages): Promise<boolean> {
     const existing = this.#checks.get(uid);
     if (!existing) return false;
@@ -91,12 +90,11 @@ export class CheckJournal {
     return this.#put({ uid, recorded });
   }
 
-  /** The check is gone. */
   async forget(uid: string): Promise<boolean> {
     return this.#checks.delete(uid) && this.#put({ uid, forgotten: true });
   }
 
-  /** Everything is on the disk afterwards, and nothing is taken any more. */
+  /** Resolves when everything is on the disk; nothing is accepted afterwards. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#writing;
@@ -113,7 +111,7 @@ export class CheckJournal {
   }
 
   async #write(): Promise<void> {
-    // What is said in the same breath goes together.
+    // Appends of the same tick are written together.
     await Promise.resolve();
     while (this.#waiting.length > 0) {
       const batch = this.#waiting;
@@ -128,7 +126,7 @@ export class CheckJournal {
     if (!this.#file && performance.now() < this.#retryAt) return;
     try {
       if (!this.#isRead) await this.#read();
-      // What the lines say is among what is known by now.
+      // The state in memory includes these lines.
       if (!this.#file || this.#size + lines.length > Math.max(this.#rewriteAboveBytes, 3 * this.#compactSize)) await this.#rewrite();
       else await this.#extend(this.#file, lines);
     } catch (error) {
@@ -150,7 +148,7 @@ export class CheckJournal {
     checkJournalUsable.set(1);
   }
 
-  /** What is known by now is newer than what the file says of the same check. */
+  /** The state in memory is newer than the file's. */
   async #read(): Promise<{ size: number; isWhole: boolean }> {
     await mkdir(this.#directory, { recursive: true, mode: 0o700 });
     const content = await readIfThere(this.#path);
@@ -163,14 +161,14 @@ export class CheckJournal {
     return { size: content.length, isWhole };
   }
 
-  /** One such file is kept for people to look at; the next one takes its place. */
+  /** One damaged file is kept; the next one replaces it. */
   async #setAside(problem: string): Promise<void> {
     const aside = `${this.#path}.set-aside`;
     await copyFile(this.#path, aside);
     this.#log.warn({ file: this.#path, problem, aside }, "check journal set aside; keeping the records that could be read");
   }
 
-  /** Writes where every check stands into a new file, which then takes the old one's place. */
+  /** Writes the state of all checks to a new file that replaces the old one. */
   async #rewrite(): Promise<void> {
     const path = `${this.#path}.new`;
     const file = await open(path, "w", 0o600);

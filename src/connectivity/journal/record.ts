@@ -3,7 +3,6 @@ import type { Attempt } from "../history/attempt.ts";
 import type { CheckHistory } from "../history/history.ts";
 import type { RecordedOutages } from "../history/outage-events.ts";
 
-/** What a line says of the check with this uid. */
 export type JournalRecord = { readonly uid: string } & (
   | { readonly history: CheckHistory; readonly recorded?: RecordedOutages | undefined }
   | { readonly attempt: Attempt }
@@ -13,7 +12,7 @@ export type JournalRecord = { readonly uid: string } & (
 
 export const FORMAT = 1;
 
-/** The first line: what the others look like. */
+/** The first line has the format of the others. */
 export const HEADER = checked(JSON.stringify({ format: FORMAT }));
 
 export function lineOf(record: JournalRecord): Buffer {

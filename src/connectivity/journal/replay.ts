@@ -4,7 +4,6 @@ import { reduce } from "../history/reduce.ts";
 import type { RecordedOutages } from "../history/outage-events.ts";
 import { FORMAT, HEADER, type JournalRecord } from "./record.ts";
 
-/** What the journal knows of a check. */
 export interface JournalEntry {
   readonly history: CheckHistory;
   readonly recorded?: RecordedOutages;
@@ -12,16 +11,15 @@ export interface JournalEntry {
 
 export interface Replayed {
   readonly checks: Map<string, JournalEntry>;
-  /** Whether the file can be gone on with as it is. */
+  /** Whether the file can be appended to. */
   readonly isWhole: boolean;
-  /** What people should hear of: lines that are damaged, or a file that another version wrote. */
+  /** Damaged lines, or a file of another version. */
   readonly problem?: string;
 }
 
 /**
- * Reads a journal back. A last line without a line feed was being written when the process was killed: nobody was told that it was there. A
- * damaged one is lost and the others still count, since an attempt finds its place by its number; but what is said of a check before it was
- * introduced is nothing to build on.
+ * Reads a journal. A last line without a line feed was being written when the process was killed. A damaged line is lost and the others
+ * count, since attempts are ordered by number; but records of a check before its first snapshot are ignored.
  */
 export function replay(content: Buffer): Replayed {
   const checks = new Map<string, JournalEntry>();
@@ -47,7 +45,7 @@ export function replay(content: Buffer): Replayed {
   return damaged === 0 ? { checks, isWhole } : { checks, isWhole, problem: `${damaged} damaged lines` };
 }
 
-/** The last record of a check may say that it is gone. */
+/** The last record of a check may be its removal. */
 function apply(checks: Map<string, JournalEntry>, record: JournalRecord): void {
   const { uid } = record;
   const existing = checks.get(uid);
@@ -59,7 +57,6 @@ function apply(checks: Map<string, JournalEntry>, record: JournalRecord): void {
   else checks.set(uid, journalEntries(existing.history, recordedOf(record.recorded)));
 }
 
-/** Before everything there is -Infinity, which JSON makes null of. */
 function recordedOf({ opened, closed }: { readonly [K in keyof RecordedOutages]: number | null }): RecordedOutages {
   return { opened: opened ?? -Infinity, closed: closed ?? -Infinity };
 }

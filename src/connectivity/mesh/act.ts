@@ -10,7 +10,7 @@ export interface StepError {
   readonly message: string;
 }
 
-/** Takes the steps, as many at once as the budget allows. What the server refuses costs only the mesh that asked for it. */
+/** In parallel as far as the budget allows. A rejected step affects only its mesh. */
 export async function act(
   steps: readonly MeshStep[],
   namespace: string,
@@ -36,7 +36,7 @@ export async function act(
       await send(step);
       meshChecks.inc({ action: ACTIONS[step.do] });
     } catch (error) {
-      // Somebody was faster; the cache will say who.
+      // Somebody else was faster; the cache will show the result.
       if (isKubeError(error, "AlreadyExists", "Conflict", "NotFound")) return;
       if (!isKubeError(error, "Invalid", "Forbidden")) throw error;
       rejections.push({ step, message: error.message });

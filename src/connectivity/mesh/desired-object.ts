@@ -14,7 +14,6 @@ import type { DesiredCheck } from "./desired-check.ts";
 type Marks = Record<string, string>;
 type Changes = Record<string, string | null>;
 
-/** A check as its mesh wants it. */
 export interface DesiredObject {
   readonly metadata: { readonly labels: Marks; readonly annotations: Marks };
   readonly spec: { readonly sourcePod: string; readonly targetEndpoint: string };
@@ -43,7 +42,7 @@ export function desiredObject({ source, target }: DesiredCheck, mesh: string, ch
   };
 }
 
-/** What makes the check that is held into the one that is wanted; undefined when it is that already. What others wrote on it stays. */
+/** Undefined if nothing changes. Fields of others stay. */
 export function patchOf(existing: PodNetworkConnectivityCheck, { metadata, spec }: DesiredObject): CheckPatch | undefined {
   const labels = changes(existing.metadata.labels, metadata.labels, []);
   const annotations = changes(existing.metadata.annotations, metadata.annotations, [targetNodeAnnotation, retiredAnnotation]);
@@ -55,7 +54,7 @@ export function patchOf(existing: PodNetworkConnectivityCheck, { metadata, spec 
   return patch.metadata || patch.spec ? patch : undefined;
 }
 
-/** `ours` are those that go when they are not wanted. */
+/** `ours` are removed when they are not wanted. */
 function changes(existing: Marks = {}, wanted: Marks, ours: readonly string[]): Changes | undefined {
   const set = Object.entries(wanted).filter(([mark, value]) => existing[mark] !== value);
   const cleared = ours

@@ -3,21 +3,21 @@ import { backoffMs } from "../../util/backoff.ts";
 import type { StepError } from "./act.ts";
 import { checkOf, type MeshStep } from "./steps.ts";
 
-/** Less and less often: who said no is likely to say it again. */
+/** The backoff of rejected steps. */
 const AGAIN = { minMs: 30_000, maxMs: 300_000 };
 
 interface RejectedStep {
   readonly rejection: StepError;
   readonly times: number;
-  /** When it may be tried again, in monotonic milliseconds. */
+  /** In monotonic milliseconds. */
   readonly againAt: number;
 }
 
-/** What the API server refused in a namespace. It is not tried again at every opportunity, and does not stand in the way of what was never refused. */
+/** Steps that the API server rejected in a namespace. They are retried with a backoff, and do not block other steps. */
 export class FailedSteps {
   readonly #rejected = new Map<string, RejectedStep>();
 
-  /** Of all there is to do, what may be tried now; what was refused before comes last. What is not to be done any more, or is something else now, is forgotten. */
+  /** The steps that may be tried now, formerly rejected ones last. Steps that are no longer planned are forgotten. */
   due(steps: readonly MeshStep[]): MeshStep[] {
     const byCheck = new Map(steps.map((step) => [checkOf(step), step]));
     for (const [check, { rejection }] of this.#rejected) {
@@ -42,7 +42,7 @@ export class FailedSteps {
     return Array.from(this.#rejected.values(), ({ rejection }) => rejection);
   }
 
-  /** How long until the first of them may be tried again. */
+  /** Until the first of them may be retried. */
   get restMs(): number | undefined {
     if (this.#rejected.size === 0) return undefined;
     const first = this.#rejected.values().reduce((earliest, { againAt }) => Math.min(earliest, againAt), Infinity);
@@ -50,7 +50,7 @@ export class FailedSteps {
   }
 }
 
-/** The time at which something is given up is another one with each plan. */
+/** The time of a retirement differs in each plan. */
 function isSame(one: MeshStep, other: MeshStep): boolean {
   if (one.do === "create") return other.do === "create" && isDeepStrictEqual(one.object, other.object);
   return one.do === other.do && (one.do === "retire" || isDeepStrictEqual(one.patch, other.patch));

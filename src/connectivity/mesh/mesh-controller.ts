@@ -32,36 +32,36 @@ import { FailedSteps } from "./failed-steps.ts";
 import { reportOf, unreadReport } from "./report.ts";
 
 export interface MeshControllerOptions {
-  /** Fenced: only the leader makes checks. */
+  /** Fenced: only the leader creates checks. */
   client: KubeClient;
   log: Log;
-  /** Where nodes may be sources. */
+  /** Only there may nodes be sources. */
   systemNamespace: string;
   meshes: Cache<ConnectivityMesh>;
-  /** Every check of the cluster, with an index `namespace`. */
+  /** With an index `namespace`. */
   checks: Cache<PodNetworkConnectivityCheck>;
-  /** With their labels and internal addresses. */
+  /** With labels and internal addresses. */
   nodes: Cache<Node>;
   writer: Pick<StatusWriter<ConnectivityMesh>, "set" | "forget">;
 }
 
-/** Twenty checks a second: five thousand are there after four minutes, and nobody else has to wait for them. */
+/** Twenty checks per second: five thousand exist after four minutes, without delaying other writes. */
 const LIMITS = {
   transition: { perSecond: 20, burst: 20, inFlight: 8 },
   refresh: { perSecond: 1, burst: 1, inFlight: 1 },
 };
-/** What one reconcile takes on, in ten seconds; the rest is for the next, which sees what has changed meanwhile. */
+/** The steps of one reconcile, ten seconds of work; the next one sees what has changed meanwhile. */
 const STEPS_AT_ONCE = 200;
-/** Pods and endpoints come and go in swarms; a namespace is planned once for all of a second. */
+/** Pods and endpoints change in bursts; a namespace is planned at most once a second. */
 const PAUSE_MS = 1_000;
-/** What a first read takes, about. Nobody else waits for it. */
+/** How long to wait for a first list. */
 const FIRST_READ_MS = 50;
-/** At what could not be read. */
+/** The interval of retries for unreadable namespaces. */
 const READ_AGAIN_MS = 5_000;
-/** Of a mesh that speaks of what cannot be read: its checks stay as they are. */
+/** For a mesh with unreadable namespaces: its checks stay as they are. */
 const UNSEEN: MeshPlan = { checks: undefined, sources: 0, targets: 0, problems: [] };
 
-/** Keeps the checks of each namespace at what its meshes ask for. The keys are namespaces: two meshes may want the same check. */
+/** Creates and updates the checks of meshes. The keys are namespaces: two meshes may want the same check. */
 export class MeshController implements Runnable {
   readonly name = "mesh";
   readonly #options: MeshControllerOptions;
@@ -72,7 +72,6 @@ export class MeshController implements Runnable {
   readonly #slices: NamespacedCaches<EndpointSlice>;
   readonly #wanted = new Map<string, ReadonlySet<string>>();
   readonly #plannedAt = new Map<string, number>();
-  /** Since when a mesh of the namespace speaks of what cannot be read, in monotonic milliseconds. */
   readonly #unseenSince = new Map<string, number>();
   readonly #failedSteps = new Map<string, FailedSteps>();
   #checkpoint: number | undefined;
@@ -89,7 +88,7 @@ export class MeshController implements Runnable {
     this.#slices = new NamespacedCaches(client, EndpointSlice, { transform: stripSlice, indexes, log }, ringWhoTries);
   }
 
-  /** Whether a mesh wants the check, as far as is known: before the first plan, whatever a mesh made is wanted. */
+  /** Before the first plan, every check of a mesh counts as wanted. */
   wants(check: PodNetworkConnectivityCheck): boolean {
     if (meshOf(check) === undefined) return false;
     return this.#wanted.get(check.metadata.namespace ?? "")?.has(check.metadata.name) ?? true;
@@ -158,7 +157,7 @@ export class MeshController implements Runnable {
     const rejected = this.#failedSteps.get(namespace) ?? new FailedSteps();
     this.#failedSteps.set(namespace, rejected);
     const due = rejected.due(steps);
-    // What is left to do takes a while; what was refused before is likely to be refused again.
+    // The rest takes a while; rejected steps are likely to be rejected again.
     this.#report(meshes, progress, rejected.list());
     const now = due.slice(0, STEPS_AT_ONCE);
     rejected.note(now, await act(now, namespace, { ...this.#options, budget: this.#budget }, signal));
@@ -168,7 +167,6 @@ export class MeshController implements Runnable {
     return restMs === Infinity ? undefined : { requeueAfter: restMs };
   }
 
-  /** Namespaces come and go for as long as a term lasts. */
   #remove(namespace: string): undefined {
     this.#wanted.delete(namespace);
     this.#plannedAt.delete(namespace);
@@ -180,7 +178,7 @@ export class MeshController implements Runnable {
     for (const { mesh, plan } of meshes) {
       const { name, uid, generation } = mesh.metadata;
       const existing = this.#options.meshes.get(keyOf(mesh));
-      // It may have been deleted while its checks were made.
+      // It may have been deleted while its checks were created.
       if (!existing || existing.metadata.uid !== uid) continue;
       const rejected = rejections.filter(({ step }) => step.mesh === name).map(({ message }) => message);
       const reached = progress.get(name) ?? { existing: 0, missing: 0, taken: [] };
@@ -198,7 +196,7 @@ export class MeshController implements Runnable {
     for (const caches of [this.#services, this.#slices]) caches.keep(targets);
   }
 
-  /** What the mesh speaks of and cannot be read, by namespace. */
+  /** The namespaces of the mesh that cannot be read. */
   #unread(mesh: ConnectivityMesh): string[] {
     const { namespace = "" } = mesh.metadata;
     const targets = targetNamespaces(mesh).filter((one) => !this.#services.isWhole(one) || !this.#slices.isWhole(one));
@@ -212,7 +210,7 @@ export class MeshController implements Runnable {
     return performance.now() - since;
   }
 
-  /** Goes by what is asked for, not by what has been made of it so far; every check has to be told of a new step, in whichever namespace. */
+  /** By the number of requested checks, not of existing ones; a change is written to every check, in all namespaces. */
   #adjustCheckpoint(namespace: string, requested: number): void {
     const made = this.#options.checks.list().filter((check) => meshOf(check) !== undefined && !isRetired(check));
     const elsewhere = made.filter(({ metadata }) => metadata.namespace !== namespace).length;

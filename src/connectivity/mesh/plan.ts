@@ -7,23 +7,22 @@ import { targetsOf, type TargetView } from "./targets.ts";
 import type { MeshSource, CheckTarget, DesiredCheck } from "./desired-check.ts";
 
 export interface MeshView extends TargetView {
-  /** Those of the mesh's namespace. */
+  /** Pods of the mesh's namespace. */
   readonly pods: readonly Pod[];
 }
 
 export interface MeshPlan {
-  /** None where the mesh itself cannot be carried out: whatever checks it has then stay. */
+  /** Undefined if the mesh is invalid: its existing checks stay. */
   readonly checks: readonly DesiredCheck[] | undefined;
   readonly sources: number;
   readonly targets: number;
-  /** What of the mesh leads to no check, for people. */
+  /** Entries of the mesh that result in no check. */
   readonly problems: readonly string[];
 }
 
-/** More than this no API server should have to hold for one object that somebody wrote in a minute, nor for all meshes of one namespace. */
+/** The limit of one mesh, and of all meshes of one namespace. */
 export const MOST_CHECKS = 20_000;
 
-/** The checks that a mesh asks for. */
 export function planMesh(mesh: ConnectivityMesh, view: MeshView): MeshPlan {
   const { namespace = "" } = mesh.metadata;
   const { sources, problem } = sourcesOf(mesh, view);
@@ -56,7 +55,7 @@ function wantedPerTarget({ spec: { sourcesPerTarget } }: ConnectivityMesh): numb
 
 function sourcesOf({ metadata, spec: { sources } }: ConnectivityMesh, view: MeshView): { sources: MeshSource[]; problem?: string } {
   if (sources.nodes) {
-    // They try with the rights of the machine.
+    // Nodes probe from the host network.
     if (metadata.namespace !== view.systemNamespace)
       return { sources: [], problem: `node sources are only allowed in namespace ${view.systemNamespace}` };
     const selector = sources.nodes.selector;
@@ -69,7 +68,7 @@ function sourcesOf({ metadata, spec: { sources } }: ConnectivityMesh, view: Mesh
   return { sources: pods.map(({ metadata: { name }, spec: { nodeName = "" } }) => ({ kind: "pod", name, node: nodeName })) };
 }
 
-/** Has a place to run and has not ended. One that is ending keeps its checks until it is gone. */
+/** Scheduled and not ended. A terminating pod keeps its checks until it is gone. */
 export function isAlive({ spec, status }: Pod): boolean {
   return spec.nodeName !== undefined && status?.phase !== "Succeeded" && status?.phase !== "Failed";
 }
@@ -79,12 +78,12 @@ interface Ranked {
   readonly print: number;
 }
 
-/** Rendezvous hashing: who comes or goes changes nothing but its own share. */
+/** Rendezvous hashing: an added or removed source changes only its own share. */
 function chosen(sources: readonly Ranked[], target: CheckTarget, namespace: string, count: number): readonly MeshSource[] {
   const isSame = isTarget(target, namespace);
   if (count >= sources.length) return sources.map(({ source }) => source).filter((source) => !isSame(source));
   const print = fingerprint(target.identity);
-  // The best so far, in order: to sort thousands of sources for each of thousands of targets takes many seconds.
+  // The best so far, in order: sorting thousands of sources for each of thousands of targets takes many seconds.
   const best: Scored[] = [];
   let worst = Infinity;
   for (const { source, print: own } of sources) {
@@ -102,13 +101,13 @@ interface Scored {
   readonly score: number;
 }
 
-/** By itself: a closure in the loop above would make an object of every place, of which there are millions. */
+/** A separate function: a closure in the loop above would allocate an object for each of millions of pairs. */
 function insert(best: Scored[], one: Scored): void {
   const before = best.findLastIndex(({ score, source }) => score < one.score || (score === one.score && source.name < one.source.name));
   best.splice(before + 1, 0, one);
 }
 
-/** Nobody tries itself. */
+/** A source does not probe itself. */
 function isTarget({ what, pod }: CheckTarget, namespace: string): (source: MeshSource) => boolean {
   return ({ kind, name }) => (kind === "node" ? what === `node/${name}` : pod === `${namespace}/${name}`);
 }

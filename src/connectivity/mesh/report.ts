@@ -2,7 +2,7 @@ import type { ConditionReport } from "../../kube/status/conditions.ts";
 import type { MeshPlan } from "./plan.ts";
 import type { MeshProgress } from "./steps.ts";
 
-/** Of many problems people read the first few. */
+/** The maximum of listed problems. */
 const MAX_LISTED = 5;
 
 export interface MeshReport {
@@ -12,7 +12,7 @@ export interface MeshReport {
   conditions: ConditionReport[];
 }
 
-/** What is to be said of a mesh. `refused` is what the API server said against checks that were sent to it. */
+/** `refused` are the API server's errors. */
 export function reportOf(
   { sources, targets, problems }: MeshPlan,
   { existing, missing, taken }: MeshProgress,
@@ -35,7 +35,7 @@ export function reportOf(
   return { sources, targets, checks: existing, conditions: [ready] };
 }
 
-/** What is to be said of a mesh of which these namespaces cannot be read: what was last known, and that it is not known any more. */
+/** Keeps the last numbers, and reports the unreadable namespaces. */
 export function unreadReport(
   { sources = 0, targets = 0, checks = 0 }: Partial<MeshReport> = {},
   namespaces: readonly string[],

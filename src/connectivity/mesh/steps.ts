@@ -12,11 +12,11 @@ export interface PlannedMesh {
   readonly plan: MeshPlan;
 }
 
-/** What a namespace holds, and what its meshes are allowed to know about it. */
+/** The checks of a namespace, and what is known about their sources. */
 export interface ExistingChecks {
-  /** Every check of the namespace, whoever made it. */
+  /** All checks of the namespace, also those of others. */
   readonly checks: ReadonlyMap<string, PodNetworkConnectivityCheck>;
-  /** Whether the check's pod or node is still there. */
+  /** Whether the check's pod or node exists. */
   sourceLives(check: PodNetworkConnectivityCheck): boolean;
   readonly checkpointSeconds: number;
   readonly now: Date;
@@ -26,27 +26,24 @@ export type MeshStep =
   | { readonly do: "create"; readonly mesh: string; readonly name: string; readonly object: DesiredObject }
   | { readonly do: "change" | "retire"; readonly mesh: string; readonly existing: PodNetworkConnectivityCheck; readonly patch: CheckPatch };
 
-/** The name of the check that it is about. */
 export function checkOf(step: MeshStep): string {
   return step.do === "create" ? step.name : step.existing.metadata.name;
 }
 
-/** How far a mesh has come. */
 export interface MeshProgress {
   readonly existing: number;
   readonly missing: number;
-  /** Names that it wants and that somebody's own check has. */
+  /** Wanted names that are used by checks of others. */
   readonly taken: readonly string[];
 }
 
 export interface NamespaceSteps {
   readonly steps: readonly MeshStep[];
   readonly progress: ReadonlyMap<string, MeshProgress>;
-  /** The names of all checks that some mesh wants. */
   readonly wanted: ReadonlySet<string>;
 }
 
-/** Holds the meshes of a namespace to this many checks. They come oldest first: one for which no room is left keeps what checks it has. */
+/** Limits the meshes of a namespace to this many checks. Oldest first: a mesh that does not fit keeps its existing checks. */
 export function boundedMeshes(meshes: readonly PlannedMesh[], most: number): PlannedMesh[] {
   let room = most;
   return meshes.map(({ mesh, plan }) => {
@@ -60,7 +57,7 @@ export function boundedMeshes(meshes: readonly PlannedMesh[], most: number): Pla
   });
 }
 
-/** What must change so that the checks of a namespace are those that its meshes ask for. Meshes come oldest first: a check that two want is the first's. */
+/** Meshes are sorted by age: a check that two want belongs to the first. */
 export function planNamespace(meshes: readonly PlannedMesh[], current: ExistingChecks): NamespaceSteps {
   const claims = claimed(meshes);
   const changes: MeshStep[] = [];
@@ -75,7 +72,7 @@ export function planNamespace(meshes: readonly PlannedMesh[], current: ExistingC
     }
     const maker = meshOf(existing);
     if (maker === undefined || existing.metadata.deletionTimestamp !== undefined) continue;
-    // What was given up while its target was away is taken up again when the target is well.
+    // A check that was retired while its target was away returns when the target is ready.
     if (check.target.isFailing && isRetired(existing)) continue;
     const mesh = by.includes(maker) ? maker : (by[0] ?? maker);
     const patch = patchOf(existing, desiredObject(check, mesh, current.checkpointSeconds));
@@ -88,7 +85,7 @@ export function planNamespace(meshes: readonly PlannedMesh[], current: ExistingC
   };
 }
 
-/** The mesh that made the check; undefined for one that somebody else made. */
+/** Undefined for checks of others. */
 export function meshOf({ metadata }: PodNetworkConnectivityCheck): string | undefined {
   return metadata.labels?.[meshAnnotation] === undefined ? undefined : metadata.annotations?.[meshAnnotation];
 }
@@ -99,7 +96,6 @@ export function isRetired({ metadata }: PodNetworkConnectivityCheck): boolean {
 
 interface Claim {
   readonly check: DesiredCheck;
-  /** The meshes that want it. */
   readonly by: string[];
 }
 
@@ -116,8 +112,8 @@ function claimed(meshes: readonly PlannedMesh[]): Map<string, Claim> {
 }
 
 /**
- * Nobody deletes a check for being no longer wanted: what it has seen is kept until it is pruned. One whose source is gone is left as it is, for
- * the source may come back under the same name; one whose mesh is gone is given up in any case.
+ * A check that is no longer wanted is not deleted: its history is kept until it is pruned. If its source is gone it stays as it is, since
+ * the source may return under the same name; if its mesh is gone it is retired in any case.
  */
 function* retirements(meshes: readonly PlannedMesh[], claims: ReadonlyMap<string, Claim>, current: ExistingChecks): Iterable<MeshStep> {
   const plans = new Map(meshes.map(({ mesh, plan }) => [mesh.metadata.name, plan]));
@@ -148,14 +144,14 @@ function progressOf(mesh: string, { checks }: MeshPlan, current: ExistingChecks)
   return { existing, missing, taken };
 }
 
-/** Refreshes a second that all checks of meshes together may cost a cluster. */
+/** The rate of refreshes of all mesh checks of a cluster. */
 const PER_SECOND = 5;
 const LONGEST = LONGEST_CHECKPOINT_MS / 1000;
 const STEPS = [60, 120, 300, LONGEST];
-/** How far the number must have fallen before checks are refreshed more often again: a change of step is a write to each of them. */
+/** How far the number must fall before checks are refreshed more often: a change is a write to each of them. */
 const FALLEN = 0.8;
 
-/** How many seconds a check may be behind while nothing happens, with this many of them. `current` is what they have now. */
+/** The checkpoint interval for this many checks. `current` is the present one. */
 export function checkpointSeconds(checks: number, current: number | undefined): number {
   const step = stepFor(checks);
   if (current === undefined || step >= current) return step;

@@ -12,10 +12,10 @@ import { isDeepStrictEqual } from "node:util";
 import type { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
 import type { Change } from "../../kube/cache/cache.ts";
 
-/** What a mesh is planned on. Keys of Services are `namespace/name`. */
+/** Keys of Services are `namespace/name`. */
 export interface TargetView {
   readonly nodes: readonly Node[];
-  /** Whose meshes may name the Services of every namespace. */
+  /** Meshes in it may name the Services of every namespace. */
   readonly systemNamespace: string;
   service(key: string): Service | undefined;
   slices(key: string): readonly EndpointSlice[];
@@ -26,15 +26,14 @@ type Port = number | string | undefined;
 
 interface Found {
   readonly targets: readonly CheckTarget[];
-  /** Why there are none. */
   readonly problem?: string;
 }
 
-/** The targets of one entry of a mesh, or why there are none. */
+/** The targets of one entry, or why there are none. */
 export function targetsOf(target: Target, namespace: string, view: TargetView): Found {
   if (target.service) {
     const key = `${target.service.namespace ?? namespace}/${target.service.name}`;
-    // What every pod is told.
+    // Every pod knows this Service.
     if (key === "default/kubernetes" || isAllowed(key, namespace, view)) return ofService(key, target.service.port, view);
     return notAllowed(key, namespace);
   }
@@ -46,7 +45,7 @@ export function targetsOf(target: Target, namespace: string, view: TargetView): 
   return ofHost(target.host ?? "");
 }
 
-/** The author of a mesh learns the addresses of what it names, and which ports are open: in another namespace that is not the author's to know. */
+/** The status of a mesh reveals the addresses and open ports of what it names, which in another namespace requires permission. */
 function isAllowed(key: string, namespace: string, view: TargetView): boolean {
   if (namespace === view.systemNamespace || key.startsWith(`${namespace}/`)) return true;
   const service = view.service(key);
@@ -58,7 +57,7 @@ export function allowsMeshesOf(namespace: string, { metadata }: Service): boolea
   return allowed.includes("*") || allowed.includes(namespace);
 }
 
-/** The same for one that does not exist. */
+/** The same for a Service that does not exist. */
 function notAllowed(key: string, namespace: string): Found {
   return none(
     `Service ${key} does not exist, or does not allow meshes of namespace ${namespace}: annotate it with ${allowAnnotation}: ${namespace}`,
@@ -97,7 +96,7 @@ function ofEndpoints(key: string, port: Port, view: TargetView): Found {
   const names = new Set((service.spec.ports ?? []).filter(isPort(port)).map(({ name }) => name ?? ""));
   const targets = view.slices(key).flatMap(({ addressType, endpoints, ports }) => {
     if (addressType === "FQDN") return [];
-    // Both sides name the port; only the slice has the number that the pod listens on.
+    // Only the slice has the number of a named port.
     const numbers = (ports ?? [])
       .filter(({ protocol, name }) => (protocol ?? "TCP") === "TCP" && names.has(name ?? ""))
       .flatMap(({ port: number }) => (number === undefined ? [] : [number]));
@@ -111,7 +110,7 @@ function ofEndpoints(key: string, port: Port, view: TargetView): Found {
 function ofEndpoint(key: string, { addresses, nodeName, targetRef, conditions }: Endpoint, ip: string, port: number): CheckTarget {
   const { kind, name, namespace = key.slice(0, key.indexOf("/")) } = targetRef ?? {};
   const pod = kind === "Pod" && name !== undefined ? `${namespace}/${name}` : undefined;
-  // A pod that keeps its name, of a StatefulSet or a node's own, is the same target at its next address.
+  // A pod that keeps its name, of a StatefulSet or a node's own, is the same target with another address.
   const identity = pod !== undefined && addresses.length === 1 ? `${pod}/${port}/${family(ip)}` : endpoint(ip, port);
   return {
     identity: `endpoint/${identity}`,
@@ -153,7 +152,6 @@ function endpoint(ip: string, port: number): string {
   return family(ip) === 6 ? `[${ip}]:${port}` : `${ip}:${port}`;
 }
 
-/** What may stand in a name. */
 function dashed(text: string): string {
   return text
     .toLowerCase()
@@ -165,7 +163,7 @@ function none(problem: string): Found {
   return { targets: [], problem };
 }
 
-/** Of pods, Services and their endpoints only what a mesh is planned on. */
+/** Transforms that keep only what a mesh needs. */
 
 export function stripPod({ metadata, spec: { nodeName }, status }: Pod): Pod {
   const { phase } = status ?? {};
@@ -188,9 +186,9 @@ export function stripSlice({ metadata, addressType, endpoints, ports }: Endpoint
   return { metadata: stripMetadata(metadata), addressType, endpoints, ...(ports && { ports }) };
 }
 
-/** Which changes a mesh must be planned for again. */
+/** Changes that require planning a mesh again. */
 
-/** Where its Services and endpoints are. */
+/** The namespaces of its Services and endpoints. */
 export function targetNamespaces({ metadata: { namespace = "" }, spec }: ConnectivityMesh): string[] {
   return spec.targets.flatMap(({ service, endpoints }) => {
     const named = service ?? endpoints;
@@ -206,7 +204,7 @@ export function nodeChanged(change: Change<Node>): boolean {
   return change.type !== "updated" || !isDeepStrictEqual(readOfNode(change.old), readOfNode(change.object));
 }
 
-/** Results are none: thousands of them come in every minute. */
+/** Results are ignored: thousands arrive every minute. */
 export function checkChanged(change: Change<PodNetworkConnectivityCheck>): boolean {
   return change.type !== "updated" || !isDeepStrictEqual(readOfCheck(change.old), readOfCheck(change.object));
 }

@@ -2,7 +2,7 @@ import { connect, type Socket } from "node:net";
 import type { Address } from "../../ip/address.ts";
 import type { Task } from "../../util/deadline.ts";
 
-/** Tries to open a TCP connection and closes it again. It comes to nothing where that worked, otherwise to the error code. */
+/** Opens and closes a TCP connection. Resolves with the error code, or undefined on success. */
 export type Connect = (address: Address, port: number) => Task<string | undefined>;
 
 export const tcpConnect: Connect = (address, port) => {
@@ -15,15 +15,15 @@ export const tcpConnect: Connect = (address, port) => {
       resolve(errorCode(error));
       return;
     }
-    // Nothing is read from whoever answers.
+    // Nothing is read from the peer.
     socket.pause();
     socket.once("connect", () => {
       const isOwnEnd = socket?.localPort === port && socket.localAddress === host;
       socket?.destroy();
-      // Where nobody listens on a port of this machine, the kernel may pick that very port for us and connect us to ourselves.
+      // If nothing listens on a local port, the kernel may choose that port as the source and connect to itself.
       resolve(isOwnEnd ? "ECONNREFUSED" : undefined);
     });
-    // Stays for as long as the socket: a reset may still come after the connection.
+    // For the lifetime of the socket: a reset may follow the connection.
     socket.on("error", (error) => resolve(errorCode(error)));
   });
   return { result, cancel: () => socket?.destroy() };

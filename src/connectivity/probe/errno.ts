@@ -1,6 +1,6 @@
 import { getSystemErrorMap } from "node:util";
 
-/** As people know them from other programs; what is not here goes by the name that Node has for it. */
+/** The usual texts; other codes are printed as they are. */
 const TEXTS: Readonly<Record<string, string>> = {
   EACCES: "Permission denied",
   EADDRNOTAVAIL: "Cannot assign requested address",
@@ -20,13 +20,13 @@ const TEXTS: Readonly<Record<string, string>> = {
 
 let others: Map<string, string> | undefined;
 
-/** What the system says about an error code. Never the text of the Error itself: that has the source's port in it, which differs each time. */
+/** Not the message of the Error, which contains the source port. */
 export function errnoText(code: string): string {
   others ??= new Map(Array.from(getSystemErrorMap().values(), ([name, text]) => [name, `${text[0]?.toUpperCase()}${text.slice(1)}`]));
   return TEXTS[code] ?? others.get(code) ?? code;
 }
 
-/** What the source itself has run out of when a call ends with this code; undefined where the code tells about the target. */
+/** The exhausted local resource; undefined if the code is about the target. */
 export function exhausted(code: string): Exhaustion | undefined {
   return EXHAUSTED[code];
 }

@@ -3,20 +3,19 @@ const TICK_MS = 100;
 const USUAL_MS = 20;
 
 interface StallWatch {
-  /** For how long it stood still since the watch began. */
+  /** How long it was blocked since the watch began. */
   ms(): number;
-  /** To be called once. */
+  /** Call once. */
   end(): void;
 }
 
-/** Measures how long the process stood still, at times when somebody wants to know. What is timed while it stood says nothing about the network. */
+/** Measures how long the process was blocked: a latency measured meanwhile says nothing about the network. */
 export class Stalls {
   #watchers = 0;
   #timer: NodeJS.Timeout | undefined;
   #dueAt = 0;
   #stalledMs = 0;
 
-  /** Measures from now on. */
   watch(): StallWatch {
     if (this.#watchers === 0) this.#tick();
     this.#watchers += 1;

@@ -1,8 +1,8 @@
 import type { Exhaustion } from "./errno.ts";
 
-/** Why an action could not be tried: it says nothing about the target. */
+/** Why an action could not be tried; says nothing about the target. */
 export interface LocalFault {
-  /** One of a few, for metrics. */
+  /** For metrics. */
   readonly cause: Exhaustion | "stalled" | "lookups";
   readonly fault: string;
 }

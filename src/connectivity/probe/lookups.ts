@@ -2,22 +2,22 @@ import { lookup } from "node:dns";
 import { lookupsAbandoned } from "../metrics.ts";
 import type { Task } from "../../util/deadline.ts";
 
-/** The addresses of a name, or the code of the error. */
+/** The addresses of a name, or the error code. */
 export type LookupResult = { readonly addresses: readonly string[] } | { readonly code: string; readonly afterMs: number };
 
 type ResolveName = (host: string) => Promise<LookupResult>;
 
 interface Lookup extends Task<LookupResult> {
-  /** Whether it ever had a thread. */
+  /** Whether it got a thread. */
   began(): boolean;
-  /** Whether no name at all was answered since this one was asked for. */
+  /** Whether no lookup at all was answered since this one began. */
   isServerSilent(): boolean;
 }
 
-/** No resolver gives up on a silent server sooner: whatever fails in less was answered with a failure. */
+/** No resolver times out sooner: a faster failure was an answer. */
 const SHORTEST_DNS_TIMEOUT_MS = 900;
 
-/** The same code for a server that is silent and for one that says it failed. */
+/** The code is the same for a timeout and for a server failure. */
 export function isNoAnswer(answer: LookupResult): boolean {
   return "code" in answer && answer.code === "EAI_AGAIN" && answer.afterMs >= SHORTEST_DNS_TIMEOUT_MS;
 }
@@ -32,9 +32,9 @@ interface Query {
 }
 
 /**
- * Looks names up as the system does, with its hosts file and its search list. Such a lookup holds a thread and cannot be called off, so only so
- * many run as get a thread at once, and a name that is being looked up is not looked up a second time: the next who asks waits for the same answer.
- * Names that were not answered in time when they were last asked for leave one thread to the others.
+ * Resolves names like the system, with its hosts file and search list. Such a lookup blocks a thread and cannot be canceled, so only as
+ * many run as there are threads, and a name that is being resolved is shared by all callers. Names that timed out the last time leave one
+ * thread to the others.
  */
 export class Lookups {
   readonly #resolveName: ResolveName;
@@ -75,7 +75,7 @@ export class Lookups {
     } else this.#queries.delete(name);
   }
 
-  /** Users choose the names, so only the latest are remembered. */
+  /** Users choose the names, so the memory is bounded. */
   #remember(late: string): void {
     this.#late.delete(late);
     this.#late.add(late);
@@ -84,9 +84,9 @@ export class Lookups {
   }
 
   #startNext(): void {
-    // As late as libuv looks, when the first one is needed.
+    // Read as late as libuv reads it.
     this.#threads ??= lookupThreads();
-    // In the order in which they were asked for.
+    // First come, first served.
     for (const [name, query] of this.#queries) {
       if (this.#running >= this.#threads) return;
       const leavesOne = this.#late.has(name) && this.#running === this.#threads - 1 && this.#running > 0;
@@ -115,7 +115,7 @@ export class Lookups {
   }
 }
 
-/** libuv gives lookups at most half of its threads, rounded up, so that files are still read and written. */
+/** libuv gives lookups at most half of its threads, rounded up, so that file operations still run. */
 function lookupThreads(): number {
   const threads = Number.parseInt(process.env["UV_THREADPOOL_SIZE"] ?? "4", 10);
   return Math.floor((Math.min(1024, Math.max(1, threads || 1)) + 1) / 2);

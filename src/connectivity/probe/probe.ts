@@ -9,7 +9,7 @@ import type { Target } from "./target.ts";
 
 export interface ProbeOptions {
   readonly signal: AbortSignal;
-  /** Addresses that may be tried although they are special. */
+  /** Special addresses that are allowed. */
   readonly allowed: readonly Prefix[];
   /** Awaited before each connection but the first. */
   readonly admit?: () => Promise<void>;
@@ -19,10 +19,10 @@ export interface ProbeOptions {
   readonly connect?: Connect;
 }
 
-/** One for the process: so are the threads. */
+/** One per process, as the threads. */
 const systemLookups = new Lookups();
 
-/** Tries once to reach the target: looks its name up, then connects to each address. Rejects with the signal's reason. */
+/** One attempt: resolves the name, then connects to each address. Rejects with the signal's reason. */
 export async function probe(target: Target, seq: number, options: ProbeOptions): Promise<Attempt> {
   const { signal, allowed, admit, timeoutMs = 5000, lookups = systemLookups, connect = tcpConnect } = options;
   signal.throwIfAborted();

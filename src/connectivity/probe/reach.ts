@@ -15,11 +15,10 @@ interface ReachOptions {
   readonly connect: Connect;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** Whether there are other addresses, so that messages say which one they are about. */
+  /** Whether messages must name the address. */
   readonly oneOfSeveral: boolean;
 }
 
-/** Connects to one address of the target. */
 export async function connectTo(target: Target, address: Address, options: ReachOptions): Promise<Action | LocalFault> {
   const which = options.oneOfSeveral ? ` (${address.toString()})` : "";
   const failed = (why: string, at: number, latencyMs: number): Action => ({
@@ -45,7 +44,7 @@ export async function connectTo(target: Target, address: Address, options: Reach
     : failed(errnoText(code), at, latencyMs);
 }
 
-/** The kernel says the same where all ports are in use and where there is no address to connect from. */
+/** The kernel returns the same code if all ports are in use and if there is no local address of the family. */
 function lacksFamily(target: Address): boolean {
   const own = Object.values(networkInterfaces()).flatMap((addresses = []) => addresses.map(({ address }) => parseAddress(address)));
   return !own.some((address) => address.family === target.family && scopeOf(address) === scopeOf(target));

@@ -7,15 +7,14 @@ import { timed } from "./timed.ts";
 
 export interface Resolution {
   readonly lookup: Action | LocalFault;
-  /** Each once, in a stable order: name servers turn theirs with each answer. */
+  /** Unique and sorted: name servers rotate their answers. */
   readonly addresses: readonly Address[];
 }
 
-/** As many addresses of one name are tried. */
+/** The maximum of addresses per name. */
 const MOST_ADDRESSES = 16;
 const MESSAGE_LENGTH = 512;
 
-/** Looks a name up. */
 export async function resolve(host: string, lookups: Lookups, timeoutMs: number, signal: AbortSignal): Promise<Resolution> {
   const { task, result, at, latencyMs } = await timed(() => lookups.ask(host), timeoutMs, signal);
   const failed = (why: string): Resolution => ({
@@ -49,7 +48,7 @@ function lookupProblem(code: string): string {
 }
 
 function distinct(texts: readonly string[]): Address[] {
-  // What is no address, such as one with a zone, nobody could connect to.
+  // An address with a zone, for example, cannot be connected to.
   const addresses = texts.map(addressOf).filter((address) => address !== undefined);
   return addresses.toSorted((a, b) => a.compare(b)).filter((address, index, sorted) => index === 0 || !sorted[index - 1]?.equals(address));
 }

@@ -3,13 +3,13 @@ import { type Attempt, INTERVAL_MS } from "../history/attempt.ts";
 import type { Target } from "./target.ts";
 
 export interface ProbeSchedulerOptions {
-  /** `admit` is to be awaited before each connection but the first: they keep to the same pace. */
+  /** `admit` must be awaited before each connection but the first, to respect the rate. */
   readonly probe: (target: Target, seq: number, signal: AbortSignal, admit: () => Promise<void>) => Promise<Attempt>;
   readonly onAttempt: (key: string, attempt: Attempt) => void;
   readonly intervalMs?: number;
 }
 
-/** One attempt of a check that is due, waiting or under way. */
+/** One attempt of a check, due or running. */
 interface Turn {
   readonly check: Check;
   readonly target: Target;
@@ -17,7 +17,7 @@ interface Turn {
   connections: number;
 }
 
-/** A further connection of an attempt that is under way. */
+/** A further connection of a running attempt. */
 interface Further {
   readonly turn: Turn;
   readonly go: () => void;
@@ -25,28 +25,27 @@ interface Further {
 
 interface Check {
   readonly key: string;
-  /** Where in each interval its turn is. */
+  /** Its offset within each interval. */
   readonly phaseMs: number;
   target: Target;
   seq: number;
   turn: Turn | undefined;
   timer: NodeJS.Timeout | undefined;
-  /** The interval, counted from the origin, that its next turn belongs to. */
+  /** The interval of its next turn, counted from the origin. */
   interval: number;
 }
 
-/** Of the interval, to either side. Sources that began together do not come to a target together. */
+/** A fraction of the interval, to either side, so that sources that start together do not probe a target together. */
 const JITTER = 0.02;
-/** Connections a second: with an interval of a minute, enough for 12 000 checks. */
+/** Connections per second: enough for 12 000 checks at an interval of a minute. */
 const PER_SECOND = 200;
-/** Attempts, and further connections of theirs, beyond which no attempt begins. Most of them only wait when the network is down, and then they must not slow the rounds: 6000 checks a minute that take ten seconds each. */
 const MOST_IN_FLIGHT = 1000;
-/** Multiples of it, taken without their whole part, are spread evenly however many there are. */
+/** The fractional parts of its multiples are spread evenly. */
 const GOLDEN_RATIO = (1 + Math.sqrt(5)) / 2;
 
 /**
- * Tries each check once per interval. A check has its own place in the interval, which it keeps; a new check, or one with a new target, is tried
- * at once first. At most one attempt of a check is under way: a turn that comes meanwhile is left out.
+ * Probes each check once per interval, at its own offset; a new check or target is probed at once first. At most one attempt of a check
+ * runs: a turn meanwhile is skipped.
  */
 export class ProbeScheduler {
   readonly #options: ProbeSchedulerOptions;
@@ -68,7 +67,7 @@ export class ProbeScheduler {
     this.#intervalMs = options.intervalMs ?? INTERVAL_MS;
   }
 
-  /** Adds a check, whose first attempt has the number `seq`, or gives it another target. What is under way for the old target is discarded. */
+  /** Adds a check, whose first attempt has the number `seq`, or changes its target. A running attempt for the old target is discarded. */
   set(key: string, target: Target, seq = 1): void {
     const known = this.#checks.get(key);
     if (known?.target.text === target.text) return;
@@ -86,7 +85,7 @@ export class ProbeScheduler {
     this.#discard(check);
   }
 
-  /** Resolves once the signal has aborted and nothing is under way. Rejects with what `onAttempt` threw. */
+  /** Resolves when the signal has aborted and no attempt is running. Rejects with what `onAttempt` threw. */
   async run(signal: AbortSignal): Promise<void> {
     this.#originMs = performance.now();
     this.#running = true;
@@ -114,14 +113,13 @@ export class ProbeScheduler {
     return check;
   }
 
-  /** Tries it as soon as the pace allows. */
   #begin(check: Check): void {
     clearTimeout(check.timer);
     check.timer = undefined;
     this.#due(check);
   }
 
-  /** From now on it is tried in its place, first after at least half an interval. */
+  /** From now on at its offset, first after at least half an interval. */
   #enterCycle(check: Check): void {
     const sinceOrigin = performance.now() - this.#originMs;
     check.interval = Math.ceil((sinceOrigin + this.#intervalMs / 2 - check.phaseMs) / this.#intervalMs);
@@ -134,7 +132,7 @@ export class ProbeScheduler {
     check.timer = setTimeout(() => {
       this.#due(check);
       check.interval += 1;
-      // Whole intervals may have passed while the process stood still.
+      // Whole intervals may have passed while the process was blocked.
       const missed = Math.floor((performance.now() - dueMs) / this.#intervalMs);
       if (missed > 0) {
         check.interval += missed;
@@ -164,7 +162,7 @@ export class ProbeScheduler {
     this.#further = this.#further.filter((further) => further.turn !== turn);
   }
 
-  /** What is under way goes before what has not begun. */
+  /** Further connections of running attempts first. */
   #startNext(): void {
     clearTimeout(this.#resting);
     while (this.#running) {
@@ -216,7 +214,7 @@ export class ProbeScheduler {
     const attempt = await this.#options
       .probe(target, seq, abort.signal, () => this.#admit(turn))
       .catch((error: unknown): Attempt => {
-        // Of an aborted turn nobody reads this. Otherwise it is a mistake of ours, and costs only this check.
+        // The result of an aborted turn is not read. Otherwise this is a bug, which affects only this check.
         return { seq, at, target: target.text, actions: [], reachable: false, fault: `Internal error in the check: ${String(error)}` };
       });
     if (check.turn !== turn) {
@@ -233,20 +231,19 @@ export class ProbeScheduler {
   }
 }
 
-/** Starts that come together after a quiet time. Enough to catch up with timers that are a little late, too few for a burst. */
+/** The burst after a quiet time: enough to compensate for late timers. */
 const TOGETHER = 5;
 
-/** Keeps starts apart, so that a moment with much to do is no burst on the wire and no queue in the process that looks like slow answers. */
+/** Spaces connections, so that many at once are neither a burst on the network nor a queue that looks like latency. */
 class RateLimiter {
   readonly #apartMs: number;
-  /** When the next may start, if all of them had come in time. */
   #nextAt = 0;
 
   constructor(perSecond: number) {
     this.#apartMs = 1000 / perSecond;
   }
 
-  /** 0 where one may start now, and counts it; otherwise how many milliseconds that takes. */
+  /** 0 if one may start now, which is counted; otherwise the milliseconds to wait. */
   take(): number {
     const now = performance.now();
     const earliest = Math.max(this.#nextAt, now - (TOGETHER - 1) * this.#apartMs);

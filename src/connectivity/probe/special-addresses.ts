@@ -9,7 +9,7 @@ const KINDS: Readonly<Record<Exclude<AddressScope, "unicast">, string>> = {
   multicast: "a multicast address",
 };
 
-/** Where clouds hand out credentials to whoever asks. The others, 169.254.169.254 above all, are link-local. */
+/** Metadata services of clouds, which hand out credentials. The others, such as 169.254.169.254, are link-local. */
 const METADATA = [
   "100.100.100.200", // Alibaba Cloud
   "168.63.129.16", // Azure
@@ -21,12 +21,12 @@ const METADATA = [
 ].map(parseAddress);
 
 const NAT64 = parsePrefix("64:ff9b::/96");
-/** RFC 8215: each network divides it as it likes, so that nobody outside knows where in an address the IPv4 address is. */
+/** RFC 8215: each network chooses where the IPv4 address is in it. */
 const LOCAL_NAT64 = parsePrefix("64:ff9b:1::/48");
 
 /**
- * Why no check may try this address; undefined where one may. Whoever creates a check has another pod or node connect and reads from
- * the status what is open there, so what only that pod or node can reach is left out unless it is allowed.
+ * Undefined if the address may be probed. The author of a check makes another pod or node connect and reads from the status which ports are
+ * open, so addresses that only that pod or node can reach need permission.
  */
 export function forbiddenReason(address: Address, allowed: readonly Prefix[]): string | undefined {
   if (allowed.some((prefix) => prefix.contains(address))) return undefined;
@@ -44,16 +44,16 @@ function kindOf(address: Address): string | undefined {
   return scope === "unicast" ? undefined : KINDS[scope];
 }
 
-/** The kernel, or a gateway, connects to the IPv4 address, and that is how it may be allowed, too. */
+/** The kernel or a gateway connects to the embedded IPv4 address, which may be the allowed one. */
 function reachedBy(address: Address): Address[] {
   if (address.mappedIPv4) return [address.mappedIPv4];
   if (NAT64.contains(address)) return [lastIPv4(address.value)];
   if (!LOCAL_NAT64.contains(address)) return [address];
   const { value } = address;
-  // RFC 6052: bits 64 to 71 are no part of an IPv4 address that is not at the end.
+  // RFC 6052: bits 64 to 71 are not part of an IPv4 address in the middle.
   const joined = ((value >> 64n) << 56n) | (value & ((1n << 56n) - 1n));
   const embedded = [lastIPv4(value), lastIPv4(joined >> 24n), lastIPv4(joined >> 32n), lastIPv4(joined >> 40n)];
-  // Where there is nothing there is no IPv4 address.
+  // Zero is no IPv4 address.
   return embedded.filter((one) => one.value !== 0n);
 }
 

@@ -1,14 +1,13 @@
 import { parseAddress, type Address } from "../../ip/address.ts";
 import { IpError, quote } from "../../ip/error.ts";
 
-/** What a check is to reach. */
 export interface Target {
-  /** A name as it was written, or an address without brackets. */
+  /** The name as written, or an address without brackets. */
   readonly host: string;
   readonly port: number;
-  /** `host:port` as it stands in messages. */
+  /** `host:port` for messages. */
   readonly text: string;
-  /** Only where the host is an address: then nothing is looked up. */
+  /** Set if the host is an address: no lookup. */
   readonly address?: Address;
 }
 
@@ -16,13 +15,13 @@ export interface TargetProblem {
   readonly problem: string;
 }
 
-/** Reads `10.0.0.1:80`, `[fd00::1]:80` or `name:80`; a problem says what is wrong and how it is written. */
+/** `10.0.0.1:80`, `[fd00::1]:80` or `name:80`. */
 export function parseTarget(text: string): Target | TargetProblem {
   const target = read(text);
   return typeof target === "string" ? { problem: `Target ${quote(text)}: ${target}` } : target;
 }
 
-/** A text is the problem. */
+/** A string is the problem. */
 function read(text: string): Target | string {
   if (text === "") return "empty; use host:port";
   if (/\s/u.test(text)) return "contains a space";
@@ -36,7 +35,7 @@ function read(text: string): Target | string {
   if (host.includes(":")) return "IPv6 addresses need brackets: [fd00::1]:443";
   if (host === "") return "host missing; use host:port";
   const digits = text.slice(colon + 1);
-  // What ends in a number is an address or nothing: the system's resolver would read 127.1 and 0x7f000001 as addresses too.
+  // A host that ends in a number must be an address: resolvers would read 127.1 and 0x7f000001 as addresses too.
   if (/(^|\.)([0-9]+|0x[0-9a-f]*)\.?$/i.test(host)) return atAddress(host, digits);
   const problem = nameProblem(host) ?? portProblem(digits);
   return problem ?? { host, port: Number(digits), text: `${host}:${digits}` };
@@ -75,14 +74,14 @@ function portProblem(digits: string): string | undefined {
   return port >= 1 && port <= 65_535 ? undefined : `the port ${quote(digits)} is not between 1 and 65535`;
 }
 
-/** Underscores are let through: there are such names, and resolvers answer for them. */
+/** Underscores are accepted: such names exist. */
 function nameProblem(host: string): string | undefined {
   const stray = /[^-._a-z0-9]/iu.exec(host)?.[0];
   if (stray !== undefined) {
     const foreign = (stray.codePointAt(0) ?? 0) > 0x7e;
     return `unexpected ${quote(stray)} in the name${foreign ? "; use the xn-- form of the name" : ""}`;
   }
-  // A dot at the end is part of a name: the search list is not gone through.
+  // A trailing dot disables the search list.
   const name = host.replace(/\.$/, "");
   if (name.length > 253) return `the name has ${name.length} characters, the limit is 253`;
   for (const label of name.split(".")) {

@@ -3,16 +3,16 @@ import { Stalls } from "./event-loop-stalls.ts";
 
 interface Timed<T, R> {
   readonly task: T;
-  /** `late` at the deadline; `stalled` where the process itself stood still for so long that this says nothing. */
+  /** `late` after the deadline; `stalled` if the process itself was blocked for so long that the result is void. */
   readonly result: R | "late" | "stalled";
-  /** When it began, by the clock on the wall. */
+  /** Wall clock at the start. */
   readonly at: number;
   readonly latencyMs: number;
 }
 
 const stalls = new Stalls();
 
-/** Starts a task, and waits for it until its deadline. Throws the signal's reason when that comes first. */
+/** Waits for a task until its deadline. Throws the signal's reason if it aborts first. */
 export async function timed<R, T extends Task<R>>(start: () => T & Task<R>, ms: number, signal: AbortSignal): Promise<Timed<T, R>> {
   const at = Date.now();
   const began = performance.now();
@@ -21,7 +21,7 @@ export async function timed<R, T extends Task<R>>(start: () => T & Task<R>, ms: 
     const task = start();
     const result = await withDeadline<R>(task, ms, signal);
     const latencyMs = performance.now() - began;
-    // With half of the time left, a SYN was sent twice and nobody answered either.
+    // In half of the time a SYN is sent twice.
     return { task, result: result === "late" && stalled.ms() > ms / 2 ? "stalled" : result, at, latencyMs };
   } finally {
     stalled.end();
