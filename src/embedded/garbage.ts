@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { JsonObject } from "../api/admission/value.ts";
-import { keyOf, parseKey, type ObjectMeta, type OwnerReference } from "../api/kind.ts";
+import { keyOf, parseKey, type ObjectMeta, type OwnerReference, type KubeObject } from "../api/kind.ts";
 import { backoffMs } from "../util/backoff.ts";
 import { sleep } from "../util/sleep.ts";
 import type { Log } from "../kube/log.ts";
@@ -12,7 +12,6 @@ import { FOREGROUND, ORPHAN } from "./store/deletion.ts";
 import type { StoreEntry } from "./store/entry.ts";
 import type { StoreChange } from "./store/history.ts";
 import { textAt } from "./kinds/json.ts";
-import { Dependents, ownershipOf } from "./store/ownership.ts";
 import type { StoreKey, Store } from "./store/store.ts";
 
 /** Objects per slice, so that requests are served in between. */
@@ -211,4 +210,47 @@ function isExpired({ rules }: ServedKind, object: StoredObject): boolean {
   const times = ["lastTimestamp", "eventTime"].map((name) => textAt(object, name));
   const last = [object.metadata.creationTimestamp ?? "", textAt(object, "series", "lastObservedTime"), ...times];
   return Math.max(...last.map((time) => Date.parse(time) || 0)) + rules.expiresAfterMs < Date.now();
+}
+
+interface Ownership {
+  /** Owners that exist, or whose existence is unknown. */
+  readonly solid: OwnerReference[];
+  readonly dangling: OwnerReference[];
+  /** Owners whose deletion waits for this object. */
+  readonly waiting: OwnerReference[];
+}
+
+function ownershipOf(store: Store, kind: ServedKind, metadata: ObjectMeta): Ownership {
+  const ownership: Ownership = { solid: [], dangling: [], waiting: [] };
+  for (const reference of metadata.ownerReferences ?? []) ownership[stateOf(store, kind, metadata, reference)].push(reference);
+  return ownership;
+}
+
+function stateOf(store: Store, dependent: ServedKind, { namespace }: ObjectMeta, reference: OwnerReference): keyof Ownership {
+  const kind = store.kindOf(reference.apiVersion, reference.kind);
+  if (!kind || (kind.scope === "Namespaced" && dependent.scope === "Cluster")) return "solid";
+  const where = kind.scope === "Namespaced" && namespace !== undefined ? { namespace } : {};
+  const owner = store.find(kind, { name: reference.name, ...where })?.object.metadata;
+  if (owner?.uid !== reference.uid) return "dangling";
+  return owner.deletionTimestamp && owner.finalizers?.includes(FOREGROUND) ? "waiting" : "solid";
+}
+
+class Dependents {
+  readonly #byOwner = new Map<string, Set<string>>();
+
+  of(uid: string): ReadonlySet<string> {
+    return this.#byOwner.get(uid) ?? new Set();
+  }
+
+  replace(id: string, before: KubeObject | undefined, after: KubeObject | undefined): void {
+    for (const { uid } of before?.metadata.ownerReferences ?? []) {
+      const dependents = this.#byOwner.get(uid);
+      dependents?.delete(id);
+      if (dependents?.size === 0) this.#byOwner.delete(uid);
+    }
+    for (const { uid } of after?.metadata.ownerReferences ?? []) {
+      const dependents = this.#byOwner.get(uid) ?? new Set();
+      this.#byOwner.set(uid, dependents.add(id));
+    }
+  }
 }

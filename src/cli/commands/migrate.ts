@@ -1,6 +1,14 @@
-import type { Command } from "commander";
-import { configureCheck } from "../migration/check.ts";
+import { type Command, Option } from "commander";
 import { configureReplaceCrds } from "../migration/replace-crds.ts";
+import { print } from "../../kube/printable.ts";
+import { type ClusterOptions, connectToCluster, withCluster } from "../shared/connection.ts";
+import { EXIT, failWith } from "../shared/exit.ts";
+import { failureLine } from "../print/failure-line.ts";
+import { printItems } from "../print/items.ts";
+import { type Colorize, colorizeFor } from "../print/color.ts";
+import { CLASSES, type MigrationDifference } from "../migration/difference.ts";
+import { differences, type MigrationOptions } from "../migration/differences.ts";
+import { readInventory } from "../migration/inventory.ts";
 
 export function configure(command: Command): void {
   command.addHelpText(
@@ -17,4 +25,57 @@ Examples:
     command.command("check").description("List differences to MetalLB and OpenPERouter in this cluster, and what blocks a migration."),
   );
   configureReplaceCrds(command.command("crds").description("Replace the CRDs of MetalLB and OpenPERouter with Plumbline's."));
+}
+
+interface CheckOptions extends ClusterOptions, Partial<MigrationOptions> {
+  metallbNamespace: string;
+  routerNamespace: string;
+  output: "text" | "json";
+}
+
+function configureCheck(command: Command): void {
+  withCluster(command)
+    .option("--metallb-namespace <name>", "namespace of the load balancer's configuration", "metallb-system")
+    .option("--router-namespace <name>", "namespace of the router's configuration", "openperouter-system")
+    .option("--lb-class <class>", "loadBalancerClass of Plumbline's controller")
+    .option("--replace-status-crds", "plan to replace the status CRDs of other programs too; fields that Plumbline does not know are lost")
+    .addOption(new Option("-o, --output <format>", "output format").choices(["text", "json"]).default("text"))
+    .addHelpText(
+      "after",
+      `
+Read-only. Exit code 1 while something blocks the migration.
+
+Examples:
+  plumbline migrate check
+  plumbline migrate check --replace-status-crds -o json
+`,
+    )
+    .action(run);
+}
+
+async function run({ output, replaceStatusCrds = false, ...options }: CheckOptions): Promise<void> {
+  const client = await connectToCluster(options);
+  try {
+    const inventory = await readInventory(client, options, AbortSignal.timeout(120_000));
+    const found = differences(inventory, { ...options, replaceStatusCrds });
+    if (output === "json") printItems("Difference", found);
+    else print(report(found, colorizeFor(process.stdout)));
+    for (const what of inventory.unreadable) failWith(`Could not read ${what}`, EXIT.unknown);
+    if (found.some((one) => one.class === "Blocks")) process.exitCode = EXIT.no;
+  } finally {
+    client.close();
+  }
+}
+
+function report(found: readonly MigrationDifference[], colorize: Colorize): string {
+  const lines: string[] = [];
+  for (const [what, group] of Map.groupBy(found, (one) => one.class)) {
+    lines.push(colorize("bold", `${CLASSES[what]}:`), ...group.map((one) => `  ${failureLine(one)}`), "");
+  }
+  const blocking = found.filter((one) => one.class === "Blocks").length;
+  const verdict =
+    blocking > 0
+      ? colorize("red", `${blocking} of ${found.length} ${found.length === 1 ? "difference is" : "differences are"} in the way`)
+      : colorize("green", `${found.length} ${found.length === 1 ? "difference" : "differences"}, none of them in the way`);
+  return [...lines, verdict, ""].join("\n");
 }

@@ -1,10 +1,14 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import { print } from "../../kube/printable.ts";
 import { observeOffline, nodeNamed, routerObjects } from "../router/offline-node.ts";
-import { kernelPlan } from "../router/kernel-plan.ts";
 import { readRouter, printFailure } from "../router/read-router.ts";
 import { previewNode } from "../../router/preview.ts";
 import { printItems } from "../print/items.ts";
+import { plan } from "../../hostnet/plan.ts";
+import type { Link, Links } from "../../hostnet/snapshot.ts";
+import type { DesiredLink } from "../../hostnet/desired-link.ts";
+import { ROUTER_SYSCTLS } from "../../router/apply-resource.ts";
+import type { ObservedInterface } from "../../router/model/observed.ts";
 
 interface RenderOptions {
   filename: string[];
@@ -58,4 +62,49 @@ async function run({ filename, node: name, index, interfaces, routerNamespace, r
 function wholeNumber(text: string): number {
   if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError("Must be a whole number, 0 or greater.");
   return Number(text);
+}
+
+/** The commands for a node that has only the router's namespace and these interfaces. */
+function kernelPlan(links: readonly DesiredLink[], interfaces: readonly ObservedInterface[], routerNetns: string): string[] {
+  const { commands, rejected } = plan(links, {
+    host: linksOf(interfaces),
+    router: linksOf([]),
+    // The namespace of process 1 is the machine's own.
+    namespaces: { host: "1", router: routerNetns },
+    ovs: [],
+    routes: new Map(),
+  });
+  if (rejected) throw rejected;
+  const settings = Object.entries(ROUTER_SYSCTLS).map(
+    ([path, value]) => `ip netns exec ${routerNetns} sysctl -qw ${path.replaceAll("/", ".")}=${value.split("|")[0] ?? ""}`,
+  );
+  return [
+    ...settings,
+    ...commands.map(({ program, netns, args }) => {
+      const prefix = program === "ip" && netns === "router" ? ["ip", "-n", routerNetns] : [program];
+      return [...prefix, ...args.map(quoted)].join(" ");
+    }),
+  ];
+}
+
+function linksOf(interfaces: readonly ObservedInterface[]): Links {
+  const named = [{ name: "lo", kind: "" }, ...interfaces].map(({ name, kind = "" }, nth): Link => {
+    return {
+      name,
+      type: kind,
+      index: nth + 1,
+      alias: "",
+      group: "default",
+      mtu: 1500,
+      mac: "",
+      up: true,
+      addresses: [],
+      addrGenMode: "eui64",
+    };
+  });
+  return new Map(named.map((link) => [link.name, link]));
+}
+
+function quoted(arg: string): string {
+  return /^[\w@%+=:,./-]+$/.test(arg) ? arg : `'${arg}'`;
 }

@@ -1,10 +1,11 @@
 import type { KubeObject } from "../../api/kind.ts";
-import { configurationDifferences } from "./configuration.ts";
 import { definitionDifferences } from "./definitions.ts";
-import { CLASSES, type MigrationDifference } from "./difference.ts";
+import { CLASSES, type MigrationDifference, type DifferenceClass } from "./difference.ts";
 import { programDifferences } from "./programs.ts";
 import type { Inventory } from "./inventory.ts";
 import { serviceDifferences } from "./services.ts";
+import { LINT_RULES, LINT_WARNING_RULES } from "../lint/rules.ts";
+import { validateManifest } from "../manifests/schema-rules.ts";
 
 export interface MigrationOptions {
   readonly metallbNamespace: string;
@@ -64,5 +65,73 @@ function ofObject(
   what: MigrationDifference["class"],
   message: string,
 ): MigrationDifference {
+  return { kind, name: metadata.name, namespace: metadata.namespace ?? "", field, message, class: what };
+}
+
+const CONFIGURATION = new Set([
+  "Underlay",
+  "L2VNI",
+  "L3VNI",
+  "L3Passthrough",
+  "RawFRRConfig",
+  "IPAddressPool",
+  "BGPPeer",
+  "BFDProfile",
+  "BGPAdvertisement",
+  "L2Advertisement",
+  "Community",
+]);
+
+/** Unknown fields, rejected objects and objects without effect. */
+function configurationDifferences(
+  inventory: Inventory,
+  namespaces: { metallbNamespace: string; routerNamespace: string },
+): MigrationDifference[] {
+  const found: MigrationDifference[] = [];
+  const admitted: KubeObject[] = [...withKind("Node", inventory.nodes), ...withKind("Namespace", inventory.namespaces)];
+  for (const object of inventory.objects.filter(({ kind = "" }) => CONFIGURATION.has(kind))) {
+    const stray = strayed(object, namespaces);
+    if (stray !== undefined) {
+      found.push(difference(object, "metadata.namespace", "Differs", stray));
+      continue;
+    }
+    const judgment = validateManifest(object);
+    for (const { reason, field, message } of judgment.complaints) {
+      found.push(
+        difference(
+          object,
+          field,
+          reason === "UnknownField" ? "Differs" : "Blocks",
+          reason === "UnknownField" ? `${message}; it is dropped` : message,
+        ),
+      );
+    }
+    if (judgment.admitted) admitted.push(judgment.admitted);
+  }
+  for (const failure of LINT_RULES.flatMap((rule) => rule(admitted, namespaces))) found.push({ ...pick(failure), class: "Blocks" });
+  for (const warning of LINT_WARNING_RULES.flatMap((warner) => warner(admitted, namespaces)))
+    found.push({ ...pick(warning), class: "Differs" });
+  return found;
+}
+
+function strayed(
+  { apiVersion = "", metadata }: KubeObject,
+  { metallbNamespace, routerNamespace }: { metallbNamespace: string; routerNamespace: string },
+) {
+  const wanted = apiVersion.startsWith("metallb.io/") ? metallbNamespace : routerNamespace;
+  if (metadata.namespace === wanted) return undefined;
+  const option = wanted === metallbNamespace ? "--metallb-namespace" : "--router-namespace";
+  return `It has no effect here: configuration is read in namespace ${wanted}, or where ${option} says`;
+}
+
+function withKind(kind: string, objects: readonly KubeObject[]): KubeObject[] {
+  return objects.map((object) => ({ apiVersion: "v1", ...object, kind }));
+}
+
+function pick({ kind, name, namespace, field, message }: Omit<MigrationDifference, "class">): Omit<MigrationDifference, "class"> {
+  return { kind, name, namespace, field, message };
+}
+
+function difference({ kind = "", metadata }: KubeObject, field: string, what: DifferenceClass, message: string): MigrationDifference {
   return { kind, name: metadata.name, namespace: metadata.namespace ?? "", field, message, class: what };
 }

@@ -1,4 +1,5 @@
 import { setFlagsFromString } from "node:v8";
+import { join } from "node:path";
 import { PodNetworkConnectivityCheck, sourceOf } from "../../api/connectivity/pod-network-connectivity-check.ts";
 import { type Target, parseTarget } from "../../connectivity/probe/target.ts";
 import { addChecks } from "../../connectivity/checker/add-checks.ts";
@@ -8,14 +9,15 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
 import { Manager } from "../../kube/controller/manager.ts";
 import { EventRecorder } from "../../kube/events/events.ts";
-import { createLog } from "../../kube/log.ts";
+import { createLog, type Log } from "../../kube/log.ts";
 import { renewLease } from "../../kube/members/heartbeat.ts";
 import { type ClusterOptions, connectToCluster } from "../shared/connection.ts";
 import type { LogLevel } from "../shared/log-level.ts";
-import { namedChecks } from "./named-checks.ts";
 import { CliError, EXIT } from "../shared/exit.ts";
 import type { RequestedProbe } from "./try-once.ts";
-import { join } from "node:path";
+import type { Cache } from "../../kube/cache/cache.ts";
+import type { Runnable } from "../../kube/controller/controller.ts";
+import { aborted } from "../../util/time-limit.ts";
 
 export interface PodCheckOptions extends ClusterOptions {
   interval: number;
@@ -136,4 +138,48 @@ function missing(variable: string, field: string): CliError {
     `${variable} is not set, so the checks of this pod cannot be found; set it from the downward API (fieldRef ${field}), or name targets: HOST:PORT`,
     EXIT.misuse,
   );
+}
+
+interface NamedChecksOptions {
+  checks: Pick<Cache<PodNetworkConnectivityCheck>, "list" | "subscribe" | "waitForSync">;
+  /** By the name of the check. */
+  named: ReadonlyMap<string, Target>;
+  pod: string;
+  log: Log;
+}
+
+/** Logs where the checks named on the command line have another source or target. */
+function namedChecks({ checks, named, pod, log }: NamedChecksOptions): Runnable {
+  return {
+    name: "named checks",
+    async run(signal) {
+      await checks.waitForSync(signal);
+      const reported = new Set<string>();
+      const missing = new Set(named.keys()).difference(new Set(checks.list().map(({ metadata }) => metadata.name)));
+      for (const check of missing) log.warn({ check }, "the check does not exist; its target is tried once the check is created");
+      const unsubscribe = checks.subscribe(({ type, object }) => {
+        const problem = type === "deleted" ? undefined : problemOf(object, named, pod);
+        if (!problem || reported.has(`${object.metadata.uid} ${problem.text}`)) return;
+        reported.add(`${object.metadata.uid} ${problem.text}`);
+        log.warn({ check: object.metadata.name, ...problem.fields }, problem.text);
+      });
+      await aborted(signal);
+      unsubscribe();
+    },
+  };
+}
+
+function problemOf(check: PodNetworkConnectivityCheck, named: ReadonlyMap<string, Target>, pod: string) {
+  const target = named.get(check.metadata.name)?.text;
+  if (target === undefined) return undefined;
+  const { targetEndpoint } = check.spec;
+  if (targetEndpoint !== target)
+    return {
+      fields: { tried: target, spec: targetEndpoint },
+      text: "the check has another target than the command line; using the command line",
+    };
+  const source = sourceOf(check);
+  if (source !== pod)
+    return { fields: { source }, text: "the check is for another source; where that makes it too, the one that began last has it" };
+  return undefined;
 }

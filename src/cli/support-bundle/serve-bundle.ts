@@ -1,9 +1,11 @@
 import { once } from "node:events";
 import { rmSync } from "node:fs";
-import { mkdtemp } from "node:fs/promises";
+import { mkdtemp, readFile } from "node:fs/promises";
 import type { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
+import { gunzip } from "node:zlib";
 import { CUSTOM_KINDS } from "../../api/crds/kinds.ts";
 import { resourceName } from "../../embedded/store/api-error.ts";
 import { discovery } from "../../embedded/http/discovery.ts";
@@ -14,7 +16,11 @@ import { customKind, type ServedKind, type StoredObject } from "../../embedded/k
 import { Store } from "../../embedded/store/store.ts";
 import type { ClusterAccess } from "../../kube/client/access.ts";
 import { createLog } from "../../kube/log.ts";
-import { type BundledKind, readBundle } from "./read-bundle.ts";
+import { isObject } from "../../api/admission/value.ts";
+import type { KubeObject } from "../../api/kind.ts";
+import { CliError, EXIT } from "../shared/exit.ts";
+import { BUNDLE_VERSION, type BundleManifest, MANIFEST } from "./manifest.ts";
+import { unpackTar } from "./tar.ts";
 
 // A plain import builds an ES namespace that loads undici.
 const { createServer } = process.getBuiltinModule("node:http");
@@ -96,4 +102,60 @@ function foreignKind({ group, plural, items: [first] }: BundledKind): ServedKind
 function revisionOf({ metadata: { resourceVersion } }: BundledKind["items"][number]): number {
   const revision = Number(resourceVersion);
   return Number.isSafeInteger(revision) && revision > 0 ? revision : 1;
+}
+
+interface BundledKind {
+  readonly group: string;
+  readonly plural: string;
+  readonly items: readonly (KubeObject & { readonly apiVersion: string; readonly kind: string })[];
+}
+
+interface Bundle {
+  readonly manifest: BundleManifest;
+  readonly kinds: readonly BundledKind[];
+}
+
+/** The limit of the unpacked size. */
+const LARGEST = 2 ** 31;
+
+/** Reads a bundle into memory. */
+async function readBundle(path: string): Promise<Bundle> {
+  const packed = await readFile(path).catch((cause: unknown) => {
+    throw unreadable(path, cause instanceof Error ? cause.message : String(cause), cause);
+  });
+  try {
+    const files = new Map(
+      unpackTar(await promisify(gunzip)(packed, { maxOutputLength: LARGEST })).map(({ path, content }) => [withoutRoot(path), content]),
+    );
+    const manifest = manifestIn(files.get(MANIFEST));
+    const kinds = [...files].flatMap(([name, content]) => {
+      const [, plural, group = ""] = /^objects\/([a-z0-9]+)(?:\.([a-z0-9.-]+))?\.json$/.exec(name) ?? [];
+      return plural === undefined ? [] : [{ group, plural, items: itemsIn(content) }];
+    });
+    return { manifest, kinds };
+  } catch (cause) {
+    throw unreadable(path, cause instanceof Error ? cause.message : String(cause), cause);
+  }
+}
+
+function manifestIn(content: Buffer | undefined): BundleManifest {
+  if (!content) throw new RangeError(`it has no ${MANIFEST}`);
+  const manifest = JSON.parse(content.toString()) as BundleManifest;
+  const version: string = manifest.apiVersion;
+  if (version !== BUNDLE_VERSION) throw new RangeError(`it is of version ${version}, and this plumbline reads ${BUNDLE_VERSION}`);
+  return manifest;
+}
+
+function itemsIn(content: Buffer): BundledKind["items"] {
+  const { items } = JSON.parse(content.toString()) as { items?: unknown };
+  const objects: unknown[] = Array.isArray(items) ? items : [];
+  return objects.filter((item) => isObject(item) && isObject(item["metadata"])) as BundledKind["items"];
+}
+
+function withoutRoot(path: string): string {
+  return path.slice(path.indexOf("/") + 1);
+}
+
+function unreadable(path: string, why: string, cause: unknown): CliError {
+  return new CliError(`${path} is not a readable bundle: ${why}`, EXIT.unknown, { cause });
 }

@@ -1,11 +1,19 @@
 import type { ConnectivityMesh } from "../../api/connectivity/connectivity-mesh.ts";
-import type { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
+import { type PodNetworkConnectivityCheck, sourceOf } from "../../api/connectivity/pod-network-connectivity-check.ts";
 import { metaTime } from "../../api/time.ts";
-import { meshAnnotation, retiredAnnotation } from "../../api/annotations.ts";
+import {
+  meshAnnotation,
+  retiredAnnotation,
+  checkpointAnnotation,
+  sourceNodeAnnotation,
+  targetAnnotation,
+  targetNodeAnnotation,
+} from "../../api/annotations.ts";
 import type { MeshPlan } from "./plan.ts";
 import type { DesiredCheck } from "./desired-check.ts";
-import { type CheckPatch, patchOf, type DesiredObject, desiredObject } from "./desired-object.ts";
 import { LONGEST_CHECKPOINT_MS } from "../history/stale.ts";
+import { objectName, MAX_NAME_LENGTH } from "../../api/object-name.ts";
+import { nodeAnnotation, nodeLabel } from "../../kube/members/agent-lease.ts";
 
 export interface PlannedMesh {
   readonly mesh: ConnectivityMesh;
@@ -160,4 +168,57 @@ export function checkpointSeconds(checks: number, current: number | undefined): 
 
 function stepFor(checks: number): number {
   return STEPS.find((seconds) => checks <= seconds * PER_SECOND) ?? LONGEST;
+}
+
+type Marks = Record<string, string>;
+type Changes = Record<string, string | null>;
+
+interface DesiredObject {
+  readonly metadata: { readonly labels: Marks; readonly annotations: Marks };
+  readonly spec: { readonly sourcePod: string; readonly targetEndpoint: string };
+}
+
+interface CheckPatch {
+  metadata?: { labels?: Changes; annotations?: Changes };
+  spec?: Changes;
+}
+
+function desiredObject({ source, target }: DesiredCheck, mesh: string, checkpointSeconds: number): DesiredObject {
+  const isNode = source.kind === "node";
+  return {
+    metadata: {
+      labels: { [meshAnnotation]: objectName(mesh, MAX_NAME_LENGTH.label), ...(isNode && { [nodeAnnotation]: nodeLabel(source.name) }) },
+      annotations: {
+        [meshAnnotation]: mesh,
+        [checkpointAnnotation]: String(checkpointSeconds),
+        [sourceNodeAnnotation]: source.node,
+        [targetAnnotation]: target.what,
+        ...(target.node !== undefined && { [targetNodeAnnotation]: target.node }),
+        ...(isNode && { [nodeAnnotation]: source.name }),
+      },
+    },
+    spec: { sourcePod: source.name, targetEndpoint: target.endpoint },
+  };
+}
+
+/** Undefined if nothing changes. Fields of others stay. */
+function patchOf(existing: PodNetworkConnectivityCheck, { metadata, spec }: DesiredObject): CheckPatch | undefined {
+  const labels = changes(existing.metadata.labels, metadata.labels, []);
+  const annotations = changes(existing.metadata.annotations, metadata.annotations, [targetNodeAnnotation, retiredAnnotation]);
+  const patch: CheckPatch = {};
+  if (labels || annotations) patch.metadata = { ...(labels && { labels }), ...(annotations && { annotations }) };
+  const { targetEndpoint } = existing.spec;
+  if (sourceOf(existing) !== spec.sourcePod) patch.spec = { sourcePod: spec.sourcePod, sourcePodName: null };
+  if (targetEndpoint !== spec.targetEndpoint) patch.spec = { ...patch.spec, targetEndpoint: spec.targetEndpoint };
+  return patch.metadata || patch.spec ? patch : undefined;
+}
+
+/** `ours` are removed when they are not wanted. */
+function changes(existing: Marks = {}, wanted: Marks, ours: readonly string[]): Changes | undefined {
+  const set = Object.entries(wanted).filter(([mark, value]) => existing[mark] !== value);
+  const cleared = ours
+    .filter((mark) => existing[mark] !== undefined && wanted[mark] === undefined)
+    .map((mark): [string, null] => [mark, null]);
+  const all = [...set, ...cleared];
+  return all.length > 0 ? Object.fromEntries(all) : undefined;
 }

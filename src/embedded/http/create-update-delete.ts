@@ -1,22 +1,24 @@
 import type { ServerResponse } from "node:http";
 import { unsupported, type FieldError } from "../../api/admission/field-error.ts";
 import { apiVersionOf } from "../../api/kind.ts";
-import { badRequest, invalid } from "../store/api-error.ts";
+import { badRequest, invalid, ApiError } from "../store/api-error.ts";
 import type { FileWriteBack, WriterKind } from "../directory/write-back.ts";
-import type { StoredObject } from "../kinds/served-kind.ts";
+import type { StoredObject, ServedKind } from "../kinds/served-kind.ts";
 import type { PropagationPolicy } from "../store/deletion.ts";
 import type { StoreEntry } from "../store/entry.ts";
-import { at, textAt } from "../kinds/json.ts";
+import { at, textAt, merged, goKind } from "../kinds/json.ts";
 import type { StoreDeleteOptions, FieldValidation, StoreResult, StoreKey, Store, StoreWriteOptions } from "../store/store.ts";
 import { send, sendObject } from "./response.ts";
-import { decodeObject, decodeOptions } from "./body.ts";
+import { decodeObject, decodeOptions, mediaType, unsupportedMediaType } from "./body.ts";
 import { negotiate } from "./negotiation.ts";
-import { patchOf } from "./patch.ts";
 import { presentationOf, warningsOf } from "./get-list.ts";
 import { readBody, type ApiRequest } from "./request.ts";
 import { isSelected, selectionOf } from "./selection.ts";
 import { listMetadata } from "./table.ts";
 import { inVersion, jsonFor, type RequestTarget } from "./target.ts";
+import { isObject, type JsonObject } from "../../api/admission/value.ts";
+import { BadOperation, jsonPatched } from "./json-patch.ts";
+import { strategicallyMerged } from "./strategic-merge.ts";
 
 const FORMATS = ["object", "table", "metadata"] as const;
 
@@ -158,4 +160,62 @@ async function deleteOptions({ query, message }: ApiRequest): Promise<StoreDelet
     ...(resourceVersion && { resourceVersion }),
     ...(requested && { propagationPolicy: requested }),
   };
+}
+
+const JSON_PATCH = "application/json-patch+json";
+const MERGE_PATCH = "application/merge-patch+json";
+const STRATEGIC = "application/strategic-merge-patch+json";
+const APPLY = "application/apply-patch+yaml";
+
+function patchOf(kind: ServedKind, contentType: string | undefined, bytes: Buffer): (stored: object) => JsonObject {
+  const type = mediaType(contentType);
+  switch (type) {
+    case MERGE_PATCH: {
+      const patch = patchObject(bytes, "error decoding patch: ");
+      return (stored) => merged(stored, patch) as JsonObject;
+    }
+    case JSON_PATCH:
+      return jsonPatch(bytes);
+    case STRATEGIC: {
+      if (kind.custom) throw unsupportedMediaType([JSON_PATCH, MERGE_PATCH]);
+      const patch = patchObject(bytes, "");
+      return (stored) => strategicallyMerged(kind.kind, stored, patch);
+    }
+    case APPLY: {
+      const why = "server-side apply is not supported; use client-side apply or plumbline apply";
+      throw new ApiError(415, "UnsupportedMediaType", why);
+    }
+    default:
+      throw unsupportedMediaType([JSON_PATCH, MERGE_PATCH, ...(kind.custom ? [] : [STRATEGIC])]);
+  }
+}
+
+function patchObject(bytes: Buffer, prefix: string): JsonObject {
+  const patch = parsed(bytes);
+  if (isObject(patch)) return patch;
+  throw badRequest(`${prefix}json: cannot unmarshal ${goKind(patch)} into Go value of type map[string]interface {}`);
+}
+
+function jsonPatch(bytes: Buffer): (stored: object) => JsonObject {
+  const operations = parsed(bytes);
+  if (!Array.isArray(operations)) {
+    throw badRequest(`error decoding patch: json: cannot unmarshal ${goKind(operations)} into Go value of type []handlers.jsonPatchOp`);
+  }
+  return (stored) => {
+    try {
+      const patched = jsonPatched(stored, operations);
+      if (isObject(patched)) return patched;
+    } catch (error) {
+      if (!(error instanceof BadOperation)) throw error;
+    }
+    throw new ApiError(422, "Invalid", "the server rejected our request due to an error in our request", {});
+  };
+}
+
+function parsed(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString("utf8"));
+  } catch {
+    throw badRequest("invalid JSON patch");
+  }
 }

@@ -1,16 +1,14 @@
 import type { ConfigurationState } from "../../api/metallb/configuration-state.ts";
 import { compare } from "../../util/compare.ts";
 import type { Failure } from "../../resilience/failure.ts";
-import type { Config, Profile } from "./config.ts";
+import type { Config, Profile, L2Ad } from "./config.ts";
 import type { ConfigObjects } from "./objects.ts";
 import { type AdResolved, readBgpAd } from "./bgp-advertisements.ts";
 import { duplicateAlias, readCommunity } from "./communities.ts";
-import type { ConfigProblem, ParseResult, ResourceVersion } from "./field-error.ts";
-import { readL2Ad } from "./l2-advertisements.ts";
+import { type ConfigProblem, type ParseResult, type ResourceVersion, configProblemIf, parseResult } from "./field-error.ts";
 import { type ParsedPeer, type PeerContext, type PeerResolved, readPeer } from "./peers.ts";
 import { overlap, readPool, withRecordedPools } from "./pools.ts";
-import { readProfile } from "./bfd-profiles.ts";
-import { PoolSelection } from "./selections.ts";
+import { PoolSelection, selectionProblems } from "./selections.ts";
 import type { RuleId } from "./rules.ts";
 import { decideBgpAds } from "./resolve-bgp-advertisements.ts";
 import { type ConfigCandidate, candidates, type ConfigObject } from "./candidates.ts";
@@ -19,6 +17,11 @@ import { NodeGroups } from "./node-groups.ts";
 import { decidePeers } from "./resolve-peers.ts";
 import { splitUnreadable, selectForNode, nodesOf, selectorLists } from "./select-nodes.ts";
 import { warningsOf } from "./warnings.ts";
+import type { BFDProfile } from "../../api/metallb/bfd-profile.ts";
+import type { L2Advertisement } from "../../api/metallb/l2-advertisement.ts";
+import { selectorProblems } from "../../api/core/selector-problems.ts";
+import { interfaceNameProblem } from "../../hostnet/interface-name.ts";
+import { quote } from "../../ip/error.ts";
 
 /** Which configuration counts: for the controller pools and communities, for a node what selects it, for the cluster all. */
 export type ConfigScope = { readonly of: "controller" } | { readonly of: "node"; readonly node: string } | { readonly of: "cluster" };
@@ -207,4 +210,80 @@ function readExtras(text: string, lastGood: LastGoodConfig): Extras {
     problems: [{ rule: "E1", field: "data.extras", message: `extras has a control character in line ${bad + 1}` }],
     remember: kept ? [[KEY, kept]] : [],
   };
+}
+
+const LIMITS = [
+  ["detectMultiplier", "detect multiplier", 2, 255],
+  ["receiveInterval", "receive interval", 10, 60_000],
+  ["transmitInterval", "transmit interval", 10, 60_000],
+  ["minimumTtl", "minimum ttl", 1, 254],
+  ["echoInterval", "echo interval", 10, 60_000],
+] as const;
+
+/** FRR cuts the name of a profile off there, and two could become one. */
+const LONGEST = 63;
+
+function readProfile({ name, generation, spec }: ResourceVersion<BFDProfile["spec"]>): ParseResult<Profile> {
+  const problems: ConfigProblem[] = [
+    ...configProblemIf(name === "", "B2", "metadata.name", () => "missing bfd profile name"),
+    ...configProblemIf(
+      name.length > LONGEST,
+      "B2",
+      "metadata.name",
+      () => `bfd profile name ${name} has more than ${LONGEST} characters, the maximum of FRR`,
+    ),
+    ...LIMITS.flatMap(([field, title, min, max]) => {
+      const value = spec[field];
+      const wrong = value !== undefined && !(Number.isInteger(value) && value >= min && value <= max);
+      const message = () => `parsing bfd profile ${name}: invalid value ${value}, must be in ${min}-${max} range\ninvalid ${title} value`;
+      return configProblemIf(wrong, "B1", `spec.${field}`, message);
+    }),
+  ];
+  return parseResult(problems, () => {
+    const { receiveInterval, transmitInterval, detectMultiplier, echoInterval, minimumTtl, echoMode = false, passiveMode = false } = spec;
+    return {
+      name,
+      generation,
+      echoMode,
+      passiveMode,
+      ...(receiveInterval !== undefined && { receiveInterval }),
+      ...(transmitInterval !== undefined && { transmitInterval }),
+      ...(detectMultiplier !== undefined && { detectMultiplier }),
+      ...(echoInterval !== undefined && { echoInterval }),
+      ...(minimumTtl !== undefined && { minimumTtl }),
+    };
+  });
+}
+
+function readL2Ad({ name, generation, spec }: ResourceVersion<L2Advertisement["spec"]>, pools: PoolSelection): ParseResult<L2Ad> {
+  const { interfaces = [], preferredNodeSelectors = [] } = spec;
+  const problems: ConfigProblem[] = [
+    ...selectionProblems(name, spec, "L1"),
+    ...interfaces.flatMap((device, nth) => {
+      const problem = interfaceNameProblem(device);
+      const message = () => `invalid interface ${quote(device)} in ${name}: it ${problem}`;
+      return configProblemIf(problem !== undefined, "L1", `spec.interfaces[${nth}]`, message);
+    }),
+    ...preferredNodeSelectors.flatMap(({ weight, preference }, nth): ConfigProblem[] => {
+      const field = `spec.preferredNodeSelectors[${nth}]`;
+      const wrong = !Number.isInteger(weight) || weight < 1 || weight > 100;
+      return [
+        ...configProblemIf(wrong, "L1", `${field}.weight`, () => `invalid weight ${weight} in ${name}: must be in 1-100 range`),
+        ...selectorProblems(preference).map(({ path, message }): ConfigProblem => ({
+          rule: "L1",
+          field: `${field}.preference.${path}`,
+          message: `${message}\nfailed to parse preferred node selectors for ${name}`,
+        })),
+      ];
+    }),
+  ];
+  return parseResult(problems, () => ({
+    name,
+    generation,
+    pools: pools.select(spec),
+    nodeSelectors: spec.nodeSelectors ?? [],
+    serviceSelectors: spec.serviceSelectors ?? [],
+    ...(interfaces.length > 0 && { interfaces: [...new Set(interfaces)].sort() }),
+    preferences: preferredNodeSelectors.map(({ weight, preference }) => ({ weight, selector: preference })),
+  }));
 }

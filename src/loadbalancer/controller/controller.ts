@@ -11,7 +11,7 @@ import { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
 import { L2Advertisement } from "../../api/metallb/l2-advertisement.ts";
 import type { ServiceBGPStatus } from "../../api/metallb/service-bgp-status.ts";
 import type { ServiceL2Status } from "../../api/metallb/service-l2-status.ts";
-import type { Cache } from "../../kube/cache/cache.ts";
+import { Cache } from "../../kube/cache/cache.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { Manager } from "../../kube/controller/manager.ts";
 import { ChannelSource } from "../../kube/controller/source.ts";
@@ -29,7 +29,10 @@ import { clusterWatch } from "../status/cluster-watch.ts";
 import { addConfigurationReports } from "./configuration-status-controller.ts";
 import { misnamedReports } from "../status/misnamed.ts";
 import { addPoolReports } from "./pool-status-controller.ts";
-import { wrongNamespaceController } from "./wrong-namespace.ts";
+import { apiVersionOf, type Kind, type KubeObject } from "../../api/kind.ts";
+import type { Runnable } from "../../kube/controller/controller.ts";
+import { aborted } from "../../util/time-limit.ts";
+import { wrongNamespaceWarning } from "../config/warnings.ts";
 
 export interface LoadBalancerOptions {
   manager: Manager;
@@ -138,4 +141,45 @@ export function addLoadBalancer(options: LoadBalancerOptions): void {
 function labelsOnly({ apiVersion, kind, metadata }: Namespace): Namespace {
   const { name, uid, resourceVersion, labels } = metadata;
   return JSON.parse(JSON.stringify({ apiVersion, kind, metadata: { name, uid, resourceVersion, labels } })) as Namespace;
+}
+
+interface Options {
+  client: KubeClient;
+  /** Where configuration counts. */
+  metallbNamespace: string;
+  events: Pick<EventRecorder, "record">;
+  log: Log;
+}
+
+const KINDS = [IPAddressPool, BGPPeer, BFDProfile, BGPAdvertisement, L2Advertisement, Community] as readonly Kind[];
+
+/**
+ * Records a warning for configuration objects outside the load balancer's namespace. It lists only those objects, usually none; nothing else waits for the
+ * list, which RBAC may deny.
+ */
+function wrongNamespaceController({ client, metallbNamespace, events, log }: Options): Runnable {
+  return {
+    name: "objects in the wrong namespace",
+    async run(signal) {
+      for (const kind of KINDS) {
+        const cache = new Cache(client, kind, { fieldSelector: `metadata.namespace!=${metallbNamespace}`, transform: nameOnly, log });
+        cache.subscribe((change) => {
+          if (change.type !== "added") return;
+          const { name, namespace = "" } = change.object.metadata;
+          const message = wrongNamespaceWarning({ kind: kind.kind, name, namespace }, metallbNamespace);
+          events.record(
+            { ...change.object, apiVersion: apiVersionOf(kind), kind: kind.kind },
+            { type: "Warning", reason: "Ineffective", message },
+          );
+        });
+        cache.start(signal);
+      }
+      await aborted(signal);
+    },
+  };
+}
+
+/** A BGPPeer may have a password in it. */
+function nameOnly({ metadata: { name, namespace, uid, resourceVersion } }: KubeObject): KubeObject {
+  return { metadata: JSON.parse(JSON.stringify({ name, namespace, uid, resourceVersion })) as KubeObject["metadata"] };
 }

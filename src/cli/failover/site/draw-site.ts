@@ -1,10 +1,14 @@
 import { humanDuration } from "../../../util/age.ts";
 import { type TextCell, Columns, stripControlCharacters } from "../../print/columns.ts";
-import type { Color, Colorize } from "../../print/color.ts";
+import { type Color, type Colorize, colorizeFor } from "../../print/color.ts";
 import { titleOf } from "../read-policy.ts";
 import { waitText } from "../draw-steps.ts";
 import { type SiteMember, type MemberState, blockerOf, stateOf, switchOf } from "./member.ts";
 import { waveOf } from "../waves.ts";
+import type { Role } from "../../../api/failover/failover-policy.ts";
+import { screenView, tellLine } from "../live-screen.ts";
+import { progressLines } from "../progress.ts";
+import type { SiteView } from "./drive.ts";
 
 const STATES: Readonly<Record<MemberState, { readonly text: string; readonly color?: Color }>> = {
   later: { text: "Later" },
@@ -61,3 +65,32 @@ function shorter(text: string): string {
   const line = stripControlCharacters(text);
   return line.length > LONGEST ? `${line.slice(0, LONGEST - 3)}...` : line;
 }
+
+/** Lines above and below the table. */
+const AROUND = 4;
+
+export function tableView(to: Role): SiteView {
+  const began = Date.now();
+  const colorize = colorizeFor(process.stdout);
+  const lines = (members: readonly SiteMember[], most?: number) => {
+    const complete = members.filter((member) => stateOf(member) === "complete").length;
+    const head = `Site to ${to}: ${complete} of ${members.length} complete, ${humanDuration(Date.now() - began)}`;
+    return [colorize("bold", head), "", ...drawSite(members, Date.now(), colorize, most)];
+  };
+  return screenView({
+    lines: (members, height) => lines(members, Math.max(3, height - AROUND)),
+    last: (members) => lines(members),
+    hint: "Ctrl-C stops watching; started switches continue.",
+  });
+}
+
+export const lineView: SiteView = {
+  show(_members, changed) {
+    if (!changed?.member.requested) return;
+    const { member, before } = changed;
+    for (const line of progressLines(before, member.policy, changed.member.requested, Date.now()))
+      tellLine(`${titleOf(member.policy)}: ${line}`);
+  },
+  tell: tellLine,
+  close: () => undefined,
+};

@@ -21,7 +21,7 @@ import { drive, type DriveResult, each } from "./drive.ts";
 import { type SiteMember, stateOf } from "./member.ts";
 import { noPolicySelected, selectPolicies } from "../selection.ts";
 import { memberItem, blockedItem, summaryLines } from "./summary.ts";
-import { lineView, tableView } from "./views.ts";
+import { lineView, tableView } from "./draw-site.ts";
 import { noView } from "../live-screen.ts";
 import { waveOf, wavesOf } from "../waves.ts";
 
