@@ -6,21 +6,20 @@ import { aborted } from "../util/time-limit.ts";
 import type { Members } from "../kube/members/members.ts";
 import { publicKeyOf } from "../kube/members/signing-key.ts";
 
-/** In the namespace of Plumbline's own objects. Made by controllers of earlier versions, for all agents. */
+/** In Plumbline's namespace; created by controllers of earlier versions for all agents. */
 export const sharedKeySecretName = "plumbline-heartbeat";
 const BYTES = 32;
-/** Agents learn at different times that the last of them has a key, at the latest when their watch of the members is renewed. */
+/** Agents learn at different times that every agent has a key, at the latest when their watch of the members is renewed. */
 const GRACE_MS = 300_000;
 
 type SecretCache = Pick<Cache<Secret>, "start" | "get">;
 
 interface Options {
   namespace: string;
-  /** Of the one Secret. */
   open(): SecretCache;
 }
 
-/** What the heartbeats of other nodes are verified with. The key that earlier versions share is read only while a member has no key of its own. */
+/** The keys that verify heartbeats of other nodes. The shared key of earlier versions is read only while a member has no key of its own. */
 export class CandidateKeys implements Runnable {
   readonly name = "candidates' keys";
   readonly #options: Options;
@@ -82,7 +81,7 @@ export class CandidateKeys implements Runnable {
   }
 }
 
-/** Undefined where the Secret does not hold a key. */
+/** Undefined if the Secret has no key. */
 export function sharedKeyIn(secret: Secret | undefined): Buffer | undefined {
   const key = Buffer.from(secret?.data?.["key"] ?? "", "base64");
   return key.length === BYTES ? key : undefined;

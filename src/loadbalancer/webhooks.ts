@@ -18,7 +18,6 @@ import { RULES } from "./config/rules.ts";
 
 type Watched<T extends KubeObject> = Pick<Cache<T>, "list" | "waitForSync">;
 
-/** What the webhook compares a write with. */
 export interface ReviewSources {
   readonly pools: Watched<IPAddressPool>;
   readonly peers: Watched<BGPPeer>;
@@ -31,7 +30,7 @@ export interface ReviewSources {
 
 type Part = Exclude<keyof ReviewSources, "nodes">;
 
-/** Has writes of the load balancer's configuration judged by the same rules that it is loaded by, apart from what is transient. */
+/** Validates writes with the rules of the configuration, except transient ones. */
 export function registerWebhooks(server: Pick<WebhookServer, "register">, sources: ReviewSources, namespace: string): void {
   const register = <T extends KubeObject>(kind: Kind<T>, part: Part) =>
     server.register(
@@ -53,12 +52,11 @@ export function registerWebhooks(server: Pick<WebhookServer, "register">, source
 interface WriteContext {
   readonly kind: string;
   readonly part: Part;
-  /** Of the configuration. */
   readonly namespace: string;
   readonly objects: ConfigObjects;
 }
 
-/** What is wrong with a write, of the object itself or of others because of it. */
+/** Problems of the object itself, or of others because of it. */
 export function validateWrite(review: Review<KubeObject>, context: WriteContext): ReviewResult {
   if (review.operation === "DELETE") return deletion(review.old, context);
   const { object } = review;
@@ -78,14 +76,14 @@ export function validateWrite(review: Review<KubeObject>, context: WriteContext)
   return { errors, warnings };
 }
 
-/** As a new node would see it: what is remembered somewhere does not make a bad write good. */
+/** Without last good versions: they do not make a bad write valid. */
 function failures(objects: ConfigObjects): readonly ConfigFailure[] {
   return loadConfig(withReferences(objects), { view: { of: "cluster" }, lastGood: new Map(), now: new Date() }).failures;
 }
 
 function withObject({ objects, part }: WriteContext, review: Exclude<Review<KubeObject>, { operation: "DELETE" }>): ConfigObjects {
   const { object, operation } = review;
-  // A new object is younger than everything that is there, though it may have been created in the same second.
+  // A new object is younger than all existing ones, even if created in the same second.
   const created = { ...object, metadata: { ...object.metadata, creationTimestamp: "9999-01-01T00:00:00Z" } };
   const others = (objects[part] as readonly KubeObject[]).filter(({ metadata }) => metadata.name !== object.metadata.name);
   return { ...objects, [part]: [...others, operation === "CREATE" ? created : object] };
@@ -95,7 +93,7 @@ function withObject({ objects, part }: WriteContext, review: Exclude<Review<Kube
 const STAND_IN = "";
 const SECRET: Secret = { metadata: { name: "" }, type: "kubernetes.io/basic-auth", data: { password: "Kg==" } };
 
-/** With everything that is referred to, as if it were there: it may be written next. */
+/** Missing references are assumed to exist: they may be created next. */
 function withReferences(objects: ConfigObjects): ConfigObjects {
   const profiles = new Set(objects.bfdProfiles.map(({ metadata }) => metadata.name));
   const wanted = new Set(objects.peers.flatMap(({ spec }) => spec?.bfdProfile ?? []).filter((name) => name !== "" && !profiles.has(name)));

@@ -4,7 +4,7 @@ import { compare } from "../../util/compare.ts";
 
 type Piece = Omit<AddressSegment, "offset"> & { readonly position: number };
 
-/** Which pool an address is in. No address is in two: where ranges overlap, which the configuration does not let through, the lower one has it. */
+/** No address is in two pools: if ranges overlap, which the configuration rejects, the lower pool has it. */
 export class AddressIndex {
   /** By their first address. */
   readonly #segments: Readonly<Record<Family, readonly AddressSegment[]>>;
@@ -26,7 +26,6 @@ export class AddressIndex {
     return locate(this.#segments[family], value);
   }
 
-  /** In the order of its spec. */
   ofPool(name: string): readonly AddressSegment[] {
     return this.#ofPool.get(name) ?? [];
   }
@@ -42,7 +41,6 @@ function disjoint(pieces: readonly Piece[]): Piece[] {
   });
 }
 
-/** By pool, in the order of the spec. */
 function numbered(pieces: readonly Piece[]): Map<string, AddressSegment[]> {
   const ofPool = new Map<string, AddressSegment[]>();
   const given = new Map<string, bigint>();
@@ -57,7 +55,7 @@ function numbered(pieces: readonly Piece[]): Map<string, AddressSegment[]> {
   return ofPool;
 }
 
-/** Consecutive addresses of a pool. Usable ones are numbered from `offset` on. */
+/** Usable addresses are numbered from `offset` on. */
 export interface AddressSegment {
   readonly pool: string;
   readonly family: Family;
@@ -65,18 +63,17 @@ export interface AddressSegment {
   readonly last: bigint;
   /** How many addresses the earlier ranges of the same family have. */
   readonly offset: bigint;
-  /** Whether IPv4 addresses ending in .0 and .255 are left out. */
+  /** Whether addresses ending in .0 and .255 are left out. */
   readonly avoidBuggy: boolean;
 }
 
 type Extent = Omit<AddressSegment, "offset">;
 
-/** How many of its addresses are usable. */
 export function sizeOf(segment: Extent): bigint {
   return rank(segment, segment.last + 1n) - rank(segment, segment.first);
 }
 
-/** undefined: it is not usable. */
+/** Undefined if it is not usable. */
 export function numberOf(segment: AddressSegment, value: bigint): bigint | undefined {
   return isBuggy(segment, value) ? undefined : segment.offset + rank(segment, value) - rank(segment, segment.first);
 }
@@ -105,7 +102,7 @@ export function byFirst(a: Extent, b: Extent): number {
   return compare(a.first, b.first) || compare(a.pool, b.pool);
 }
 
-/** Of segments in ascending order, the one that the address is in. */
+/** The segments are sorted. */
 export function locate(ascending: readonly AddressSegment[], value: bigint): AddressSegment | undefined {
   let [low, high] = [0, ascending.length];
   while (low < high) {

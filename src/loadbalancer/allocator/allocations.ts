@@ -7,7 +7,6 @@ export interface Allocation {
   readonly pool: string;
   /** In the order of the Service's status. */
   readonly addresses: readonly Address[];
-  /** Its addresses before it lost some, until it is decided. */
   readonly before?: readonly Address[];
 }
 
@@ -17,7 +16,6 @@ export interface AllocationEntry {
   readonly poolState: PoolState;
 }
 
-/** A freed address, or one that more Services can now share. */
 export interface FreedAddress {
   readonly poolState: PoolState;
   readonly address: Address;
@@ -27,7 +25,6 @@ export interface FreedAddress {
   readonly ports?: readonly string[];
 }
 
-/** Which Service has which address in which pool. It does not validate. */
 export class Allocations {
   readonly #entries = new Map<string, AllocationEntry>();
   readonly #sharing = new Map<number | string, AddressSharing>();
@@ -45,7 +42,6 @@ export class Allocations {
     return this.#sharing.get(indexOf(address));
   }
 
-  /** The addresses freed since the last call. */
   takeFreed(): readonly FreedAddress[] {
     const freed = this.#freed;
     this.#freed = [];
@@ -156,7 +152,6 @@ export class AddressSharing {
     this.#services.delete(key);
   }
 
-  /** The Services that it conflicts with. */
   conflictsOf({ key, sharing }: AddressRequest): readonly AddressRequest[] {
     const others = this.#services.size - (this.#services.has(key) ? 1 : 0);
     if (others === 0) return [];

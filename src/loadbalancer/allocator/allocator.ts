@@ -144,7 +144,6 @@ export class Allocator {
     return this.#foreignServices.has(key) ? undefined : this.#allocations.entry(key)?.allocation;
   }
 
-  /** The addresses in use by the Service, ours or not, by pool. */
   inUse(key: string): readonly Allocation[] {
     const keys = this.#foreignServices.has(key) ? this.#foreignServices.keys(key) : [key];
     return keys.flatMap((one) => this.#allocations.entry(one)?.allocation ?? []);

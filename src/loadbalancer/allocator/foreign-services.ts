@@ -74,7 +74,6 @@ export class ForeignServices {
   }
 }
 
-/** The request with the sharing terms of a foreign Service. */
 export function asForeignService(request: AddressRequest): AddressRequest {
   return { ...request, sharing: SHARING };
 }

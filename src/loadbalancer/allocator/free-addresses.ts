@@ -8,7 +8,6 @@ const COUNTED = BigInt(Number.MAX_SAFE_INTEGER);
 
 /** The addresses of one family of a pool, numbered in the order of its ranges, and which of them are free or may be shared. */
 export class FreeAddresses {
-  /** How many addresses there are, in use or not. */
   readonly capacity: bigint;
   readonly #family: Family;
   readonly #segments: readonly AddressSegment[];
@@ -29,7 +28,6 @@ export class FreeAddresses {
     return this.#free.lowest() !== undefined;
   }
 
-  /** Calls the observer with whether it is full, now and on every change. */
   watch(watcher: (isFull: boolean) => void): void {
     this.#watcher = watcher;
     watcher(!this.hasFree);
@@ -110,7 +108,6 @@ export class FreeNumbers {
   readonly #taken = new Set<number>();
   /** All below it have been taken; those of them that are free again are in the heap. */
   #untouched = 0;
-  /** A heap, the lowest on top. One that was taken again stays until it comes to the top. */
   readonly #returned: number[] = [];
   readonly #inHeap = new Set<number>();
 
@@ -236,7 +233,6 @@ function remove(ascending: number[], number: number): void {
   if (ascending[index] === number) ascending.splice(index, 1);
 }
 
-/** The index of the first that is not below the number. */
 function lowerBound(ascending: readonly number[], number: number): number {
   let [low, high] = [0, ascending.length];
   while (low < high) {

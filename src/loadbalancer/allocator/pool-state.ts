@@ -12,11 +12,9 @@ export interface Usage {
   readonly assignedIPv6: bigint;
   readonly availableIPv4: bigint;
   readonly availableIPv6: bigint;
-  /** How many Services have an address from the pool. */
   readonly services: number;
 }
 
-/** The addresses of a pool and how many are allocated. */
 export class PoolState {
   readonly name: string;
   /** undefined: it has no valid version. It keeps its allocations and allocates nothing. */
@@ -27,7 +25,6 @@ export class PoolState {
   readonly free: Readonly<Record<Family, FreeAddresses>>;
   /** Distinct addresses in use. */
   readonly assigned: Record<Family, number> = { 4: 0, 6: 0 };
-  /** How many Services have an address from it. */
   services = 0;
 
   constructor(name: string, pool: Pool | undefined, segments: readonly AddressSegment[]) {
@@ -49,7 +46,6 @@ export class PoolState {
     };
   }
 
-  /** Whether a state made of these would be the same. */
   isOf(pool: Pool, segments: readonly AddressSegment[]): boolean {
     return (
       this.pool !== undefined &&
@@ -68,7 +64,6 @@ export class PoolState {
     return "its serviceSelectors do not select the Service";
   }
 
-  /** One address of each family, IPv4 first. undefined: not of each. */
   offer(families: readonly Family[], sharing: Sharing): readonly Address[] | undefined {
     const offered: Address[] = [];
     for (const family of families) {

@@ -39,7 +39,6 @@ export class Pools {
     return this.#poolStates.get(name);
   }
 
-  /** The pools that are new or changed. */
   differentFrom(before: Pools): string[] {
     return [...this.#poolStates].filter(([name, poolState]) => before.get(name) !== poolState).map(([name]) => name);
   }
@@ -48,7 +47,6 @@ export class Pools {
     return this.#poolStates.size;
   }
 
-  /** The pool that contains the address, in use or not. */
   at(address: Address): PoolState | undefined {
     const segment = this.#addressIndex.locate(address);
     return segment && numberOf(segment, address.value) !== undefined ? this.#poolStates.get(segment.pool) : undefined;
@@ -76,7 +74,6 @@ export class Pools {
     ]);
   }
 
-  /** Addresses for a Service without explicit addresses: from the pool that it names, or from the first that has some for it. */
   find(request: AddressRequest): AllocationCandidate | NoAddress {
     if (request.pool === undefined) {
       return first(request, (families) => this.#order.openFor(request, families)) ?? this.#noneAvailable("no available IPs", request);
@@ -88,7 +85,6 @@ export class Pools {
     return first(request, () => [poolState]) ?? poolExhausted(poolState, request.families, request);
   }
 
-  /** The scopes of the pools that are tried for it. */
   scopes(request: AddressRequest): Set<string> {
     return this.#order.scopes(request);
   }
@@ -139,7 +135,6 @@ function incompatible(poolState: PoolState, why: string): NoAddress {
   return noAddress(`pool ${poolState.name} not compatible for ip assignment`, [{ pool: poolState.name, why }]);
 }
 
-/** One or both of the requested families. */
 function matchesFamilies({ families }: AddressRequest, addresses: readonly Address[]): boolean {
   const had = new Set(addresses.map(({ family }) => family));
   return addresses.length > 0 && had.size === addresses.length && addresses.every(({ family }) => families.includes(family));
@@ -168,7 +163,6 @@ export class PoolOrder {
     }
   }
 
-  /** The pools for a Service that names none. */
   *for(request: AddressRequest): Generator<PoolState, void> {
     yield* this.#pinnedFor(request);
     yield* this.#generic;
@@ -185,7 +179,6 @@ export class PoolOrder {
     }
   }
 
-  /** The scopes of all of them. */
   scopes(request: AddressRequest): Set<string> {
     return new Set([...this.#pinnedFor(request), ...this.#generic.slice(0, 1)].map(({ scope: audience }) => audience));
   }
@@ -219,7 +212,6 @@ function priorityOf({ pool }: PoolState): number {
   return pool?.allocation ? Math.min(pool.allocation.priority, Number.MAX_VALUE) : Infinity;
 }
 
-/** The addresses that a Service could get from the pools as they are. Nothing is allocated here. */
 export class CandidateFinder {
   readonly #pools: Pools;
   readonly #allocations: Allocations;
@@ -237,7 +229,6 @@ export class CandidateFinder {
     return this.conflicts(request, addresses).length > 0 ? this.inUse(request, poolState, addresses) : { poolState, addresses };
   }
 
-  /** The pool that the addresses are in, if the Service may have them and asks for no others. */
   poolOf(request: AddressRequest, addresses: readonly Address[], from: string | undefined): PoolState | NoAddress {
     if (!request.addresses || isSameSet(request.addresses, addresses)) return this.#pools.poolOf(request, addresses, from);
     return noAddress(`${quotedList(addresses)} is not what the Service requests: ${quotedList(request.addresses)}`);

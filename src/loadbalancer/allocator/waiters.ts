@@ -12,7 +12,6 @@ export interface Waiter {
 /** What must become free: an address, an address of a pool, or one of any pool with this scope. */
 export type WaitKey = { readonly address: Address } | { readonly pool: string } | { readonly scope: string };
 
-/** Services without an address, indexed by what they wait for. */
 export class Waiters {
   readonly #waiters = new Map<string, { waiter: Waiter; queues: readonly string[] }>();
   readonly #queues = new Map<string, Queue>();

@@ -1,7 +1,7 @@
 import type { Address } from "../../ip/address.ts";
 import type { Prefix } from "../../ip/prefix.ts";
 
-/** Why a node does not announce a Service. The first that holds, in this order. */
+/** Why a node does not announce a Service. The first that applies, in this order. */
 export type NotAnnounced =
   | "noIPAllocated"
   | "ipNotAllowed"
@@ -14,7 +14,6 @@ export type NotAnnounced =
   | "noLocalEndpoints"
   | "noEndpoints";
 
-/** One prefix of a Service as one advertisement has it announced. */
 export interface Advertised {
   readonly prefix: Prefix;
   readonly advertisement: string;

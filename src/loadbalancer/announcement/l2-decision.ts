@@ -8,10 +8,9 @@ import { adsOf, isForNode, isForService } from "./selection.ts";
 
 type Not = { readonly not: NotAnnounced };
 
-/** Nodes that may answer for an address, each with how much it is preferred. */
+/** Nodes that may announce an address, each with its preference. */
 export type Candidates = ReadonlyMap<string, number>;
 
-/** The advertisements by which the Service is announced. */
 export function l2AdsOf(service: ServiceView, config: Config, pools: PoolIndex): readonly L2Ad[] | Not {
   if (service.addresses.length === 0) return { not: "noIPAllocated" };
   const pool = pools.poolOfAll(service.addresses);
@@ -39,26 +38,25 @@ export function usableNodes(ads: readonly L2Ad[], nodes: Iterable<NodeView>, isA
   return new Map(able.map((node) => [node.name, preferenceFor(node, ads)]));
 }
 
-/** The candidates for this Service. */
 export function candidatesOf({ local, endpoints }: ServiceView, usable: Candidates): Candidates | Not {
   const candidates = local ? among(endpoints.nodes, usable) : usable;
   if (candidates.size === 0) return { not: "noLocalEndpoints" };
   return endpoints.any ? candidates : { not: "noEndpoints" };
 }
 
-/** In the order in which they would answer: by preference, then by lot. */
+/** By preference, then by hash. */
 export function sortCandidates(candidates: Candidates, address: string): string[] {
   return Array.from(candidates, ([name, preference]) => ({ name, preference, lot: candidateHash(name, address) }))
     .sort((a, b) => b.preference - a.preference || (a.lot < b.lot ? -1 : 1))
     .map(({ name }) => name);
 }
 
-/** The hash spreads addresses over nodes, and every node draws the same. */
+/** Spreads addresses over nodes, equally on every node. */
 export function candidateHash(node: string, address: string): string {
   return hash("sha256", `${node}#${address}`, "hex");
 }
 
-/** Where the node answers; undefined: on all of its interfaces. */
+/** Undefined: on all of its interfaces. */
 export function interfacesOn(node: NodeView, ads: readonly L2Ad[]): readonly string[] | undefined {
   const named = new Set<string>();
   for (const ad of ads) {

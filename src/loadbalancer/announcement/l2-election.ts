@@ -14,7 +14,6 @@ export interface ElectionInput {
 
 export type Election =
   | {
-      /** By which the Service is announced. */
       readonly ads: readonly L2Ad[];
       /** In the order in which they would take over. The same list as long as nothing in it changes. */
       readonly order: readonly string[];
@@ -22,12 +21,12 @@ export type Election =
   | { readonly not: NotAnnounced };
 
 /**
- * Which nodes answer for the addresses of Services, and who would take over from them; otherwise the first reason why no node does. Who may stand for Services of the same
- * advertisements is found out once for all of them, and an election goes on from the one before: lots are drawn for those who join, and not for all.
+ * Which nodes announce the addresses of Services, and which would take over; otherwise the first reason why none does. The candidates are
+ * computed once per set of advertisements, and an election is updated from the previous one: only new candidates are hashed and inserted.
  */
 export class L2Elections {
   #input: ElectionInput | undefined;
-  /** By the names of the advertisements; and those of the ground before. */
+  /** By the names of the advertisements; and those of the previous input. */
   #electorates = new Map<string, Electorate>();
   #former: ReadonlyMap<string, Electorate> = new Map();
   readonly #last = new Map<string, LastElection>();
@@ -43,7 +42,7 @@ export class L2Elections {
 
     const last = this.#last.get(service.key);
     const address = String(service.addresses[0]);
-    // Where only local endpoints count each Service has an electorate of its own.
+    // With local endpoints only, each Service has its own candidates.
     const own = candidates === usable.members ? usable : new Electorate(candidates);
     const order = last?.address === address ? goneOn(last, own) : sortCandidates(candidates, address);
     this.#last.set(service.key, { address, electorate: own, order });
@@ -79,7 +78,7 @@ export class L2Elections {
 }
 
 interface LastElection {
-  /** By which lots are drawn. */
+  /** The address that is hashed. */
   readonly address: string;
   readonly electorate: Electorate;
   readonly order: readonly string[];
@@ -92,7 +91,6 @@ interface Turnover {
 
 class Electorate {
   readonly members: Candidates;
-  /** Why it has no members. */
   readonly not: NotAnnounced | undefined;
   readonly #turnovers = new WeakMap<Electorate, Turnover>();
 
@@ -105,7 +103,7 @@ class Electorate {
     return members.size === this.members.size && members.entries().every(([name, preference]) => this.members.get(name) === preference);
   }
 
-  /** Who is otherwise preferred has left and joined. */
+  /** A changed preference counts as leaving and joining. */
   since(before: Electorate): Turnover {
     let turnover = this.#turnovers.get(before);
     if (!turnover) {
@@ -120,7 +118,7 @@ function without(some: Candidates, others: Candidates): string[] {
   return Array.from(some).flatMap(([name, preference]) => (others.get(name) === preference ? [] : [name]));
 }
 
-/** To find its place, one who joins is compared with so few of the others. */
+/** A new candidate is inserted by so few comparisons. */
 const COMPARED = 10;
 
 function goneOn({ address, electorate: before, order }: LastElection, usable: Electorate): readonly string[] {

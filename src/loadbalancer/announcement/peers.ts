@@ -9,7 +9,6 @@ export interface AnnouncedPeers {
   readonly advertisements: string[];
 }
 
-/** The peers of what is advertised and not rejected, sorted. The state of their sessions does not matter here. */
 export function peersOf(
   advertised: readonly Advertised[],
   peers: Config["peers"],

@@ -6,7 +6,6 @@ type Ad = BgpAd | L2Ad;
 
 const byPool = new WeakMap<ReadonlyMap<string, Ad>, ReadonlyMap<string, readonly Ad[]>>();
 
-/** The advertisements that cover a pool, in order of their names. */
 export function adsOf<A extends Ad>(ads: ReadonlyMap<string, A>, pool: string): readonly A[] {
   let covering = byPool.get(ads) as ReadonlyMap<string, readonly A[]> | undefined;
   if (!covering) {

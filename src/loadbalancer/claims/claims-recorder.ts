@@ -20,7 +20,7 @@ import { poolClaims } from "../config/pools.ts";
 export interface ClaimsRecorderOptions {
   /** Fenced: only the leader records. */
   client: KubeClient;
-  /** All of the load balancer's namespace and no other. */
+  /** Only of the load balancer's namespace. */
   pools: Watched<IPAddressPool>;
   peers: Watched<BGPPeer>;
   communities: Watched<Community>;
@@ -32,7 +32,6 @@ export interface ClaimsRecorderOptions {
   log: Log;
 }
 
-/** Records the claims of pools, peers and communities. */
 export function loadBalancerClaims(options: ClaimsRecorderOptions): Runnable {
   const { pools, peers, communities, states, client, budget, log } = options;
   return claimsRecorder<ClaimingObject>({
@@ -85,13 +84,11 @@ function byName<T extends { readonly kind: string; readonly name: string }>(reso
   return new Map(resources.map((resource) => [`${resource.kind}/${resource.name}`, resource]));
 }
 
-/** An object with claims. */
 export type ClaimingObject =
   | { readonly kind: "IPAddressPool"; readonly object: IPAddressPool }
   | { readonly kind: "BGPPeer"; readonly object: BGPPeer }
   | { readonly kind: "Community"; readonly object: Community };
 
-/** The claims of an object, to be recorded. */
 export function claimsOf({ kind, object }: ClaimingObject): readonly Claim[] {
   // An older schema may have allowed it.
   if ((object as { spec?: unknown }).spec === undefined) return [];

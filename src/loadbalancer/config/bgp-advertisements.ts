@@ -7,21 +7,19 @@ import { duplicates, type PoolSelection, selectionProblems } from "./selections.
 
 type Spec = BGPAdvertisement["spec"];
 
-/** What an advertisement refers to. */
 interface AdContext {
   readonly pools: PoolSelection;
-  /** What the aliases stand for. */
   readonly aliases: ReadonlyMap<string, string>;
 }
 
 /** Every address by itself. */
 const WHOLE = { aggregationLength: 32, aggregationLengthV6: 128 };
 
-/** What an advertisement had when it was last good. */
+/** What the last good version of an advertisement resolved. */
 export interface AdResolved {
-  /** What its aliases stood for. */
+  /** The values of its aliases. */
   readonly aliases: Readonly<Record<string, string>>;
-  /** The pools that did not fit together with it later, and were left out. */
+  /** Pools that became incompatible later, and were left out. */
   readonly without?: readonly string[];
 }
 
@@ -103,7 +101,7 @@ function readCommunities(
     const alias = aliases.get(text) ?? (Object.hasOwn(lastResolved, text) ? lastResolved[text] : undefined);
     if (alias !== undefined) {
       found.values.push(alias);
-      // Own and plain, whatever the alias is called.
+      // defineProperty, because an alias may be __proto__.
       Object.defineProperty(found.aliases, text, { value: alias, enumerable: true, configurable: true, writable: true });
       continue;
     }
@@ -112,7 +110,7 @@ function readCommunities(
       found.values.push(read.value);
       continue;
     }
-    // With a colon it cannot be meant for an alias that is yet to come.
+    // With a colon it cannot be a missing alias.
     const rule = read.is === "format" && !text.includes(":") ? "T3" : "G5";
     const message = `${read.problem}\ninvalid community ${quote(text)} in BGP advertisement`;
     found.problems.push({ rule, field: `spec.communities[${nth}]`, message });

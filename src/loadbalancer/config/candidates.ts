@@ -6,7 +6,6 @@ import type { LastGoodConfig, LastGoodEntry } from "./load.ts";
 import type { ConfigProblem, ParseResult, ResourceVersion } from "./field-error.ts";
 import { compare } from "../../util/compare.ts";
 
-/** A resource in its current and its last good version. */
 export interface ConfigCandidate<S, T> extends ClaimingResource<ParseResult<T>> {
   readonly key: string;
   readonly uid: string;
@@ -35,7 +34,6 @@ interface Sources<S, T> {
   readonly now: Date;
   /** `resolved` is passed when the last good version is parsed. */
   readonly read: (written: ResourceVersion<S>, resolved?: unknown) => ParseResult<T>;
-  /** The problem of the second of two objects with one name. */
   readonly duplicate: (name: string) => ConfigProblem;
 }
 

@@ -2,11 +2,11 @@ import type { LabelSelector } from "../../api/core/label-selector.ts";
 import type { Address } from "../../ip/address.ts";
 import type { Range } from "../../ip/range.ts";
 
-/** The configuration in effect: what is sound and won its claims, each resource in its current or its last good form. */
+/** The effective configuration: valid resources that won their claims, each in its current or last good version. */
 export interface Config {
   /** By name. */
   readonly pools: ReadonlyMap<string, Pool>;
-  /** By name, in order of their names. In a node's view those that select it. */
+  /** Sorted by name. For a node, those that select it. */
   readonly peers: ReadonlyMap<string, Peer>;
   readonly bfdProfiles: ReadonlyMap<string, Profile>;
   readonly bgpAds: ReadonlyMap<string, BgpAd>;
@@ -18,15 +18,14 @@ export interface Pool {
   readonly name: string;
   readonly generation: number;
   readonly labels: Readonly<Record<string, string>>;
-  /** In the order of the spec. */
   readonly ranges: readonly Range[];
   readonly autoAssign: boolean;
   readonly avoidBuggyIPs: boolean;
-  /** The Services it is for; undefined: all. */
+  /** Undefined: for all Services. */
   readonly allocation?: {
-    /** Lower first; Infinity where none is given. */
+    /** Lower first; Infinity if unset. */
     readonly priority: number;
-    /** undefined: of every namespace. Names, and those whose labels match. */
+    /** Undefined: all namespaces. Names, and those whose labels match. */
     readonly namespaces?: ReadonlySet<string>;
     /** Empty: every Service. */
     readonly serviceSelectors: readonly LabelSelector[];
@@ -39,7 +38,7 @@ export interface Peer {
   readonly myAsn: number;
   readonly peerAsn: number | "internal" | "external";
   readonly localAsn?: number;
-  /** One of the two. */
+  /** One of the two is set. */
   readonly address?: Address;
   readonly interface?: string;
   readonly sourceAddress?: Address;
@@ -81,7 +80,7 @@ interface Ad {
 }
 
 export interface BgpAd extends Ad {
-  /** In milliseconds. Of two that do not go together on one prefix the older one stays. */
+  /** In milliseconds. Of two that conflict on one prefix the older one stays. */
   readonly created: number;
   readonly aggregationLength: number;
   readonly aggregationLengthV6: number;

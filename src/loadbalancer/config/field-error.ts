@@ -1,7 +1,6 @@
 import type { Claim } from "../../resilience/claim.ts";
 import type { RuleId } from "./rules.ts";
 
-/** What is wrong with one field of a resource. */
 export interface ConfigProblem {
   readonly rule: RuleId;
   readonly field: string;
@@ -20,7 +19,6 @@ export interface ParseResult<T> {
   readonly unread?: string;
 }
 
-/** The current or the last good version of a resource. */
 export interface ResourceVersion<S> {
   readonly name: string;
   readonly namespace: string;

@@ -23,7 +23,7 @@ import { selectorProblems } from "../../api/core/selector-problems.ts";
 import { interfaceNameProblem } from "../../hostnet/interface-name.ts";
 import { quote } from "../../ip/error.ts";
 
-/** Which configuration counts: for the controller pools and communities, for a node what selects it, for the cluster all. */
+/** The controller needs pools and communities, a node what selects it, the cluster all. */
 export type ConfigScope = { readonly of: "controller" } | { readonly of: "node"; readonly node: string } | { readonly of: "cluster" };
 
 /** What is kept of a resource between loads. Persisted in the state file. */
@@ -59,14 +59,11 @@ type ResourceState = NonNullable<NonNullable<ConfigurationState["status"]>["reso
 
 export interface Loaded {
   readonly config: Config;
-  /** All of them, sorted by kind, name and field. */
   readonly failures: readonly ConfigFailure[];
   readonly warnings: readonly Warning[];
-  /** Every resource of the view and what became of it. */
   readonly resources: readonly { kind: string; name: string; generation: number; state: ResourceState }[];
   /** Those that cannot be validated because their Secret cannot be read; `isInForce`: the last good version is effective. */
   readonly unread: readonly { kind: string; name: string; generation: number; secret: string; isInForce: boolean }[];
-  /** Input for the next load. */
   readonly lastGood: LastGoodConfig;
 }
 
@@ -220,7 +217,7 @@ const LIMITS = [
   ["echoInterval", "echo interval", 10, 60_000],
 ] as const;
 
-/** FRR cuts the name of a profile off there, and two could become one. */
+/** FRR truncates longer profile names, and two could become one. */
 const LONGEST = 63;
 
 function readProfile({ name, generation, spec }: ResourceVersion<BFDProfile["spec"]>): ParseResult<Profile> {

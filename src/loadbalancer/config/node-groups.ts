@@ -3,8 +3,8 @@ import type { Labeled } from "./objects.ts";
 import { selectorText } from "./selectors.ts";
 
 /**
- * Groups of nodes that the same selectors select: two objects share a node where they share a group. There are far fewer groups than nodes.
- * Where no node is known, everything may share one.
+ * Groups of nodes that the same selectors select: two objects share a node if they share a group. There are far fewer groups than nodes. If
+ * no node is known, all objects may share one.
  */
 export class NodeGroups {
   readonly #bySelectors = new Map<string, ReadonlySet<number>>();
@@ -30,7 +30,7 @@ export class NodeGroups {
 
 const EVERYWHERE: ReadonlySet<number> = new Set([0]);
 
-/** None is all. */
+/** No selectors select all. */
 export function isSelected(selectors: readonly LabelSelector[], labels: Labeled["labels"]): boolean {
   return selectors.length === 0 || selectors.some((one) => selects(one, labels));
 }

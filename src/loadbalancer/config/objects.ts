@@ -11,7 +11,6 @@ export interface Labeled {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** All objects of the load balancer's configuration, from its namespace. */
 export interface ConfigObjects {
   readonly pools: readonly IPAddressPool[];
   readonly peers: readonly BGPPeer[];
@@ -19,7 +18,7 @@ export interface ConfigObjects {
   readonly bgpAdvertisements: readonly BGPAdvertisement[];
   readonly l2Advertisements: readonly L2Advertisement[];
   readonly communities: readonly Community[];
-  /** All of the cluster: their labels decide which pools are for them. */
+  /** Their labels decide which pools are for them. */
   readonly namespaces: readonly Labeled[];
   readonly nodes: readonly (Labeled & { readonly addresses?: readonly string[] })[];
   /** The Secrets that peers name, by name. Neither content nor existence of an unreadable Secret is known. */

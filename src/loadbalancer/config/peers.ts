@@ -16,15 +16,14 @@ import { readTimers } from "./timers.ts";
 
 type Spec = BGPPeer["spec"];
 
-/** What a peer refers to. */
 export interface PeerContext extends Pick<ConfigObjects, "secret"> {
-  /** Those in effect. */
+  /** The effective profiles. */
   readonly profiles: ReadonlyMap<string, Profile>;
-  /** The names of all there are. */
+  /** All profiles, also invalid ones. */
   readonly profileNames: ReadonlySet<string>;
 }
 
-/** What a peer had when it was last good, for when that is gone. */
+/** What the last good version of a peer resolved, in case it is deleted. */
 export interface PeerResolved {
   readonly password?: string;
   readonly profile?: Profile;

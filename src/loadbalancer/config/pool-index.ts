@@ -2,7 +2,7 @@ import type { Address } from "../../ip/address.ts";
 import type { Range } from "../../ip/range.ts";
 import type { Pool } from "./config.ts";
 
-/** Which pool an address is of. The ranges of pools do not overlap. */
+/** The ranges of pools do not overlap. */
 export class PoolIndex {
   readonly #ranges: readonly { readonly range: Range; readonly pool: Pool }[];
 
@@ -12,7 +12,7 @@ export class PoolIndex {
       .sort((a, b) => a.range.first.compare(b.range.first));
   }
 
-  /** undefined also where the pool has the address, and would not give it out: one ending in .0 or .255 that it is to avoid. */
+  /** Undefined also for an address that the pool avoids, ending in .0 or .255. */
   poolOf(address: Address): Pool | undefined {
     let low = 0;
     let high = this.#ranges.length;
@@ -26,7 +26,7 @@ export class PoolIndex {
     return found.pool.avoidBuggyIPs && isBuggy(address) ? undefined : found.pool;
   }
 
-  /** The one that has them all. */
+  /** The pool that has all of them. */
   poolOfAll(addresses: readonly Address[]): Pool | undefined {
     const [first, ...others] = addresses;
     const pool = first && this.poolOf(first);

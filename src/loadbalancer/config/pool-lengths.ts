@@ -9,7 +9,7 @@ interface Measured {
   readonly length: number;
 }
 
-/** What cross checks look at in pools, each worked out once. */
+/** Computed once per pool. */
 export class PoolLengths {
   readonly #pools: ReadonlyMap<string, Pool>;
   readonly #measured = new Map<string, readonly Measured[]>();

@@ -40,7 +40,6 @@ export function readPool({ name, generation, labels, spec }: ResourceVersion<Spe
   return parseResult(problems, pool, claims);
 }
 
-/** One entry of `addresses`. */
 interface Entry {
   readonly field: string;
   readonly text: string;
@@ -48,7 +47,6 @@ interface Entry {
   readonly problem?: string;
 }
 
-/** The ranges of `addresses`, without serviceAllocation. */
 interface Addresses {
   readonly entries: readonly Entry[];
   /** The parts that Services can use. */
@@ -99,7 +97,6 @@ function unmapped(range: Range): Range {
 /** Unspecified, multicast and loopback addresses: a node that announced one would cut itself off. */
 const NO_SERVICES = ["0.0.0.0/8", "127.0.0.0/8", "224.0.0.0/4", "255.255.255.255/32", "::/127", "ff00::/8"].map(parsePrefix);
 
-/** The parts that a Service can have. */
 function usable(range: Range): Range[] {
   return NO_SERVICES.reduce<Range[]>((parts, hole) => parts.flatMap((part) => part.minus(hole)), [range]);
 }
@@ -110,7 +107,6 @@ export function poolClaims(name: string, spec: Spec): readonly Claim[] {
   return problems.length > 0 ? [] : claims;
 }
 
-/** MetalLB's message. */
 export function overlap(name: string, cidr: string, defined: string): string {
   return `CIDR ${quote(cidr)} in pool ${quote(name)} overlaps with already defined CIDR ${quote(defined)}`;
 }

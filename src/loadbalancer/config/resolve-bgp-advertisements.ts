@@ -19,7 +19,7 @@ const NAMED = 16;
 /** What advertisements are checked against. */
 interface EffectiveConfig extends Pick<Config, "pools" | "peers" | "bfdProfiles"> {
   readonly groups: NodeGroups;
-  /** The pools that were there before, by name. */
+  /** The previous pools, by name. */
   readonly poolsBefore: ReadonlySet<string>;
 }
 
@@ -28,7 +28,6 @@ interface EffectiveAd {
   readonly candidate: AdCandidate;
   readonly version: "current" | "kept";
   readonly ad: BgpAd;
-  /** The incompatible pools. */
   readonly left: readonly string[];
 }
 
@@ -75,7 +74,6 @@ export function decideBgpAds(candidates: readonly AdCandidate[], effective: Effe
   };
 }
 
-/** Of an advertisement with problems. */
 function stateOf(running: EffectiveAd | undefined): Loaded["resources"][number]["state"] {
   if (!running || running.ad.pools.size === 0) return "Failed";
   return running.version === "kept" ? "KeptPrevious" : "AppliedInPart";
@@ -102,7 +100,6 @@ class CrossChecks {
     );
   }
 
-  /** Incompatibilities with pools and peers. */
   problemsOf(ad: BgpAd): ConfigProblem[] {
     const tooNarrow = this.#tooNarrow(ad)
       .values()

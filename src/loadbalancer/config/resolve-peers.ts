@@ -10,7 +10,7 @@ import type { NodeGroups } from "./node-groups.ts";
 type Spec = BGPPeer["spec"];
 type PeerCandidate = ConfigCandidate<Spec, ParsedPeer>;
 
-/** A peer with one of its specs: the values on which peers must agree, and with which peers. */
+/** A peer with one of its specs, the values on which peers must agree, and its node groups. */
 interface PeerVariant {
   readonly candidate: PeerCandidate;
   readonly spec: Spec;

@@ -9,9 +9,9 @@ import type { ConfigCandidate } from "./candidates.ts";
 type Outcome = Loaded["resources"][number];
 
 export interface Resolved<S, T> {
-  /** What is in effect, by name, in order of the names. */
+  /** The effective values, sorted by name. */
   readonly values: ReadonlyMap<string, T>;
-  /** Those in effect as they are written. */
+  /** Those that are effective in their current version. */
   readonly current: ReadonlySet<ConfigCandidate<S, T>>;
   readonly failures: readonly ConfigFailure[];
   readonly resources: readonly Outcome[];
@@ -45,7 +45,7 @@ export function resolveKind<S, T>(candidates: readonly ConfigCandidate<S, T>[], 
     ),
     resources: candidates.flatMap((candidate): Outcome[] => {
       const { kind, name, generation } = candidate;
-      // Of two with one name the first counts.
+      // The first of two with one name counts.
       if (known.has(name)) return [];
       known.add(name);
       const version = versions.get(candidate);

@@ -1,11 +1,11 @@
-/** What can be wrong with the load balancer's configuration. docs/configuration-errors.md lists the same. */
+/** Also listed in docs/configuration-errors.md. */
 interface Rule {
   /** The message; `<...>` marks variable parts. A rule with several texts uses one of them. */
   readonly text: readonly string[];
   readonly when: string;
   /** Transient: resolves when a missing object appears. Permanent: the resource must be changed. */
   readonly class: "Transient" | "Permanent";
-  /** Whether the webhook refuses the write that would cause it. */
+  /** Whether the webhook rejects the write that would cause it. */
   readonly webhook: "blocks" | "passes";
 }
 

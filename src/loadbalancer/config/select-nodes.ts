@@ -6,7 +6,6 @@ import type { ConfigCandidate } from "./candidates.ts";
 import { isSelected } from "./node-groups.ts";
 import type { Resolved } from "./resolve.ts";
 
-/** The nodes that a view is about. */
 export function nodesOf({ nodes }: Pick<ConfigObjects, "nodes">, view: ConfigScope): readonly Labeled[] {
   if (view.of !== "node") return nodes;
   return [nodes.find(({ name }) => name === view.node) ?? { name: view.node, labels: {} }];
@@ -18,7 +17,7 @@ interface Selecting {
 
 interface Here<S, T> {
   readonly candidates: readonly ConfigCandidate<S, T>[];
-  /** The entries of those that are for other nodes. */
+  /** The entries of resources for other nodes. */
   readonly away: readonly (readonly [string, LastGoodEntry])[];
 }
 

@@ -4,7 +4,7 @@ import type { RuleId } from "./rules.ts";
 import { type ConfigProblem, repeated } from "./field-error.ts";
 import { selectorConfigProblems, selectorText } from "./selectors.ts";
 
-/** What both kinds of advertisement select. */
+/** Common to both kinds of advertisement. */
 interface Selections {
   ipAddressPools?: string[];
   ipAddressPoolSelectors?: LabelSelector[];
@@ -40,7 +40,7 @@ interface LabeledPool {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** Finds the pools of advertisements. There may be many of both, and most ask for the same. */
+/** Cached: many advertisements select the same pools. */
 export class PoolSelection {
   readonly #pools: ReadonlyMap<string, LabeledPool>;
   readonly #all: ReadonlySet<string>;
@@ -51,7 +51,7 @@ export class PoolSelection {
     this.#all = new Set(pools.keys());
   }
 
-  /** By name or by label; neither of the two: all. */
+  /** By name or by label; without either, all. */
   select({ ipAddressPools: names = [], ipAddressPoolSelectors: selectors = [] }: Selections): ReadonlySet<string> {
     if (names.length === 0 && selectors.length === 0) return this.#all;
     return new Set([...names.filter((name) => this.#pools.has(name)), ...selectors.flatMap((one) => this.#labeled(one))].sort());

@@ -9,13 +9,13 @@ interface SelectorRules {
   readonly field: string;
   readonly duplicate: RuleId;
   readonly malformed: RuleId;
-  /** How every message begins. */
+  /** The prefix of every message. */
   readonly prefix?: string;
-  /** The second line of a message about a selector that cannot be understood. */
+  /** The second line of a message about an invalid selector. */
   readonly context: (selector: string) => string;
 }
 
-/** Selectors of which one is enough: each must be usable, and none there twice. */
+/** Each of the selectors must be valid, and none may occur twice. */
 export function selectorConfigProblems(selectors: readonly LabelSelector[] | undefined, rules: SelectorRules): ConfigProblem[] {
   const { field, prefix = "", context } = rules;
   if (!selectors || selectors.length === 0) return [];
@@ -45,7 +45,7 @@ export function selectorConfigProblems(selectors: readonly LabelSelector[] | und
   ];
 }
 
-/** As kubectl writes it, `rack in (a,b),zone=1`, and two that are the same alike. */
+/** As kubectl prints it, `rack in (a,b),zone=1`; equal selectors have equal texts. */
 export function selectorText({ matchLabels = {}, matchExpressions = [] }: LabelSelector): string {
   const labels = Object.entries(matchLabels).map(([key, value]) => `${key}=${value}`);
   return [...labels.sort(), ...matchExpressions.map(expressionText)].join(",");

@@ -29,7 +29,6 @@ export function warningsOf(objects: ConfigObjects, pools: Config["pools"], { bgp
   ].sort(inOrder);
 }
 
-/** An object outside the load balancer's namespace. */
 export function wrongNamespaceWarning(
   { kind, name, namespace }: { kind: string; name: string; namespace: string },
   metallbNamespace: string,

@@ -12,9 +12,7 @@ import { annotatedPool, patchFor, type PublishedAddresses, PublishedAddressIndex
 
 export interface AddressAssignerOptions {
   lbClass: string | undefined;
-  /** A Service that needs a reconcile. */
   onWake: (key: string) => void;
-  /** The allocations of a pool have changed. */
   onPool: (pool: string) => void;
 }
 
@@ -38,7 +36,6 @@ export class AddressAssigner {
     this.#published = new PublishedAddressIndex(options.onWake);
   }
 
-  /** Sets the pools and wakes Services that lose or change an address. Returns whether the pools changed. */
   configure({ config, resources }: Loaded): boolean {
     const pools = resources.filter(({ kind }) => kind === "IPAddressPool").map(({ name }) => name);
     this.#pools = new Set(pools);
@@ -57,7 +54,6 @@ export class AddressAssigner {
     }
   }
 
-  /** The Service as the server has it. */
   observe(service: Service): void {
     // A Service may become a LoadBalancer again before its addresses are removed.
     const isLeft = service.spec.type !== "LoadBalancer" && annotatedPool(service) !== undefined;
@@ -79,7 +75,6 @@ export class AddressAssigner {
     return { ...decision, wanted, patch };
   }
 
-  /** The Service is gone. */
   release(key: string): void {
     const before = this.#allocator.inUse(key);
     this.#allocator.release(key);

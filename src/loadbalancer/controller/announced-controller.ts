@@ -46,7 +46,6 @@ export interface AnnouncedReportsOptions {
 /** Retry interval while the server is busy. */
 const BUSY_MS = 5_000;
 
-/** Keeps the condition `metallb.io/Announced` of every Service of type LoadBalancer that is ours. */
 export class AnnouncedReports {
   readonly #options: AnnouncedReportsOptions;
   readonly #slices: Cache<EndpointSlice>;
@@ -147,7 +146,7 @@ function servicesOf({ metadata: { namespace, labels } }: EndpointSlice): string[
   return name === undefined ? [] : [`${namespace ?? ""}/${name}`];
 }
 
-/** Options of the slice cache, so that all users share one. */
+/** Shared, so that all users have one cache. */
 export const endpointNodes = { transform: stripEndpoints, indexes: { service: servicesOf } };
 
 /** Keeps the node and the conditions of each endpoint, and whether it has an address. */

@@ -18,7 +18,6 @@ export interface AssignContext {
 }
 
 export interface Decision {
-  /** The addresses to publish; undefined: leave them unchanged. */
   readonly wanted?: PublishedAddresses;
   /** Why it does not have all that it requests. */
   readonly unmet?: EventText;
@@ -82,7 +81,6 @@ export function reclaim(service: Service, context: Pick<AssignContext, "allocato
 const quiet = { events: [], deprecated: [] } as const;
 const nothing: PublishedAddresses = { addresses: [] };
 
-/** Its addresses, including those it has just lost. */
 function hasOf(service: Service, { allocator }: Pick<AssignContext, "allocator">): readonly Address[] {
   const allocation = allocator.allocationOf(keyOf(service));
   return allocation?.before ?? allocation?.addresses ?? readService(service, []).addresses;
@@ -107,7 +105,6 @@ function keep(request: AddressRequest, has: readonly Address[], allocator: Alloc
   return { noAddress: `the Service no longer has a cluster IP of the family of ${has.join(", ")}`, tried: [] };
 }
 
-/** The assignment of one Service. */
 class Deciding {
   readonly #service: Service;
   readonly #request: AddressRequest;
@@ -193,7 +190,6 @@ function released(addresses: readonly Address[], why: string, from = ""): EventT
   return { type: "Normal", reason: "ClearAssignment", message: `Released ${addresses.join(", ")}${from}: ${why}` };
 }
 
-/** Its current addresses, ignoring explicit requests. */
 function withoutExplicit({ pool: _pool, addresses: _addresses, ...request }: AddressRequest): AddressRequest {
   return request;
 }

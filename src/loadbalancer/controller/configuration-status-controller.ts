@@ -24,11 +24,10 @@ export interface ConfigurationReportsOptions {
   budget: WriteBudget;
   log: Log;
   namespace: string;
-  /** What the configuration is made of. */
+  /** The caches of the configuration. */
   sources: readonly Pick<Cache<KubeObject>, "kind" | "subscribe" | "waitForSync" | "onConnection">[];
   configuration: ControllerConfiguration;
   onLoaded: (loaded: Loaded) => void;
-  /** Every state there is, of the speakers too. */
   states: Cache<ConfigurationState>;
 }
 

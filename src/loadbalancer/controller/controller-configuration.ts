@@ -11,7 +11,7 @@ export interface ConfigurationViews {
   namespaces: ReadThroughCache<Namespace>;
 }
 
-/** The configuration as far as it is the controller's: pools and communities, each in its current or its last good version. */
+/** Pools and communities, each in the current or last good version. */
 export class ControllerConfiguration {
   readonly #views: ConfigurationViews;
   #lastGood: LastGoodConfig = new Map();

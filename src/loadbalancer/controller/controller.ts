@@ -36,25 +36,25 @@ import { wrongNamespaceWarning } from "../config/warnings.ts";
 
 export interface LoadBalancerOptions {
   manager: Manager;
-  /** Fenced where there is an election: everything here writes as leader. */
+  /** Fenced if there is an election. */
   client: KubeClient;
   log: Log;
-  /** Of Plumbline's own objects. */
+  /** Plumbline's namespace. */
   namespace: string;
-  /** Of the configuration and its statuses: `metallb-system`. */
+  /** The namespace of the configuration and its statuses: `metallb-system`. */
   metallbNamespace: string;
-  /** Only Services of this class; without it, only those of none. */
+  /** If unset, only Services without a class. */
   lbClass: string | undefined;
-  /** As the speakers have it: whether nodes that are labeled to be left out announce nevertheless. */
+  /** Whether excluded nodes announce nevertheless; the same as in the speakers. */
   ignoreExclude: boolean;
   events: EventRecorder;
   budget: WriteBudget;
-  /** With their labels and the condition NetworkUnavailable. */
+  /** With labels and the condition NetworkUnavailable. */
   nodes: Cache<Node>;
   agents: Pick<AgentWatch, "living" | "subscribe" | "ready">;
-  /** Every ConfigurationState of the configuration's namespace. */
+  /** Of the configuration's namespace. */
   states: Cache<ConfigurationState>;
-  /** Whether the nodes that are elected answer for the addresses of Services. */
+  /** The L2 reports of the elected nodes. */
   l2Reports: Cache<ServiceL2Status>;
   /** The peers to which nodes announce Services. */
   bgpReports: Cache<ServiceBGPStatus>;
@@ -145,7 +145,7 @@ function labelsOnly({ apiVersion, kind, metadata }: Namespace): Namespace {
 
 interface Options {
   client: KubeClient;
-  /** Where configuration counts. */
+  /** The namespace of the configuration. */
   metallbNamespace: string;
   events: Pick<EventRecorder, "record">;
   log: Log;
@@ -179,7 +179,7 @@ function wrongNamespaceController({ client, metallbNamespace, events, log }: Opt
   };
 }
 
-/** A BGPPeer may have a password in it. */
+/** Without the spec: a BGPPeer may contain a password. */
 function nameOnly({ metadata: { name, namespace, uid, resourceVersion } }: KubeObject): KubeObject {
   return { metadata: JSON.parse(JSON.stringify({ name, namespace, uid, resourceVersion })) as KubeObject["metadata"] };
 }

@@ -18,7 +18,7 @@ export interface PoolReportsOptions {
   budget: WriteBudget;
   log: Log;
   pools: Cache<IPAddressPool>;
-  /** Rings for a pool, by `namespace/name`, when its allocations have changed. */
+  /** Enqueues a pool, by `namespace/name`, when its allocations have changed. */
   usage: Source;
   usageOf: (pool: string) => Usage | undefined;
   /** Whether the pool can allocate; an invalid pool only keeps its allocations. */

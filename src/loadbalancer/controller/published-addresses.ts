@@ -46,7 +46,6 @@ export class PublishedAddressIndex {
     return this.#keys.get(address)?.has(key) ?? false;
   }
 
-  /** Other Services that publish it, or may. */
   others(key: string, address: string): string[] {
     return [...(this.#keys.get(address) ?? [])].filter((other) => other !== key);
   }
@@ -78,7 +77,6 @@ function addressesOf(state: PublicationState | undefined): Set<string> {
   return new Set(state?.published).union(state?.sent?.addresses ?? new Set());
 }
 
-/** The addresses in a Service's status and the pool in its annotation. */
 export interface PublishedAddresses {
   readonly pool?: string;
   readonly addresses: readonly Address[];
@@ -93,7 +91,6 @@ export function annotatedPool({ metadata }: Service): string | undefined {
   return metadata.annotations?.[POOL];
 }
 
-/** The status patch that publishes these addresses; undefined if they are published. */
 export function patchFor(service: Service, { addresses, pool }: PublishedAddresses): object | undefined {
   const ips = addresses.map(String);
   const ingress = service.status?.loadBalancer?.ingress ?? [];

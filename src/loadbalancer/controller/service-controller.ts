@@ -18,7 +18,7 @@ import { WriteConflicts, conflictingManager } from "./write-conflicts.ts";
 import type { ReadThroughCache } from "../../kube/cache/read-through-cache.ts";
 
 export interface ServiceControllerOptions {
-  /** Fenced: only the leader hands out addresses. */
+  /** Fenced: only the leader assigns addresses. */
   client: KubeClient;
   cache: Pick<Cache<Service>, "get" | "list" | "subscribe" | "waitForSync">;
   services: ReadThroughCache<Service>;
@@ -26,14 +26,13 @@ export interface ServiceControllerOptions {
   events: Pick<EventRecorder, "record">;
   /** Resolves when no write of an earlier leader can arrive and the pools are read live. */
   begin: (signal: AbortSignal) => Promise<Loaded>;
-  /** The allocations of a pool have changed. */
   onPool: (pool: string) => void;
   /** The reason why a Service lacks an address has changed. */
   onUnmetRequest: (key: string) => void;
   log: Log;
 }
 
-/** How many patches are under way at a time. */
+/** Concurrent patches. */
 const MAX_IN_FLIGHT = 32;
 const RETRY = { minMs: 250, maxMs: 30_000 };
 /** Retry interval while the watch lags behind the server. */
@@ -51,7 +50,6 @@ export class ServiceController implements Runnable {
   readonly #unmet = new Map<string, EventText>();
   readonly #conflicts = new WriteConflicts();
   #inFlight = 0;
-  /** Exists during a leader term. */
   #assigner: AddressAssigner | undefined;
   /** The latest pools that arrived while a term begins. */
   #latest: Loaded | undefined;
@@ -60,7 +58,6 @@ export class ServiceController implements Runnable {
     this.#options = options;
   }
 
-  /** The active pools have changed. `begin` gives the pools at the start of a term. */
   configure(loaded: Loaded): void {
     if (!this.#assigner) {
       this.#latest = loaded;
@@ -83,7 +80,6 @@ export class ServiceController implements Runnable {
     return this.#inFlight > MAX_IN_FLIGHT / 2;
   }
 
-  /** Why the Service does not have what it requests. */
   unmetRequest(key: string): EventText | undefined {
     return this.#unmet.get(key);
   }

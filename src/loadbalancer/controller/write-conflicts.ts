@@ -12,7 +12,7 @@ interface WriteHistory {
 }
 
 type WriteAction =
-  /** No other writer has changed our value. */
+  /** Our last value is unchanged. */
   | { readonly is: "news" }
   /** Another writer has changed it: restore it now. `begins`: the limit for immediate repairs is reached. */
   | { readonly is: "repair"; readonly begins: boolean }

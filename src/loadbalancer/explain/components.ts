@@ -1,7 +1,6 @@
 import type { Condition } from "../../api/kind.ts";
 import type { Dependency, HealthStatement, Component } from "../../api/health.ts";
 
-/** A health statement without its component. */
 export type StatementBody = Pick<HealthStatement, "health"> &
   Partial<Pick<HealthStatement, "reason" | "message" | "since" | "ownFault" | "fix">>;
 
@@ -27,7 +26,7 @@ export function statement(component: Component, body: StatementBody, dependencie
   return { component, domain: "loadbalancer", ...body, ...(dependencies.length > 0 && { dependencies }) };
 }
 
-/** What is wrong with a part is wrong with the whole, though it may go on without it. */
+/** A failed part makes the whole Degraded. */
 export function partOf(whole: Component, part: Component): HealthStatement {
   return statement(whole, HEALTHY, [{ component: part, as: "part" }]);
 }

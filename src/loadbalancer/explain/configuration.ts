@@ -13,7 +13,7 @@ import { conditionOf, frrOn, HEALTHY, objectOf, on, partOf, statement, type Stat
 type Status = NonNullable<ConfigurationState["status"]>;
 type Failed = NonNullable<Status["failedResources"]>[number];
 
-/** What each component made of the configuration: which resources are not live as they are written, and why. */
+/** Resources that a component does not apply as written, and why. */
 const states = explainer(ConfigurationState, function* (state, reader) {
   const { metadata, status = {} } = state;
   if (metadata.deletionTimestamp !== undefined) return;

@@ -65,7 +65,7 @@ function wrongNamespace(
 
 type Advertisement = BGPAdvertisement | L2Advertisement;
 
-/** What is valid, but has no effect. */
+/** Valid, but without effect. */
 function unmeant(kind: string, { metadata, spec }: Advertisement, reader: ObjectReader, namespace: string): StatementBody | undefined {
   const { name, creationTimestamp } = metadata;
   const pools = spec.ipAddressPools ?? [];

@@ -121,7 +121,6 @@ function endpointsFix({ metadata: { name, namespace } }: Service): NonNullable<S
   };
 }
 
-/** Its addresses are in no active pool: their pool is deleted or invalid. */
 function foreignAddress(service: Service, { reader, metallbNamespace: namespace }: ExplainContext): Blame {
   const name = annotatedPool(service);
   if (name === undefined) return { ownFault: true };
@@ -135,7 +134,6 @@ function foreignAddress(service: Service, { reader, metallbNamespace: namespace 
   };
 }
 
-/** The advertisements that cover its pool are not active, or none covers it, or none selects this Service. */
 function uncovered(service: Service, context: ExplainContext, message: string): Blame {
   const pools = context.reader.all(IPAddressPool).filter(({ metadata }) => metadata.namespace === context.metallbNamespace);
   const name = pools.find(({ metadata }) => message === uncoveredMessage(metadata.name))?.metadata.name;

@@ -12,7 +12,6 @@ import { parseMaskedPrefix, type Prefix } from "../../ip/prefix.ts";
 
 type Status = NonNullable<BGPSessionStatus["status"]>;
 
-/** The session of one node with one BGPPeer. */
 export const sessions = explainer(BGPSessionStatus, function* (report, reader) {
   const { metadata, status = {} } = report;
   const node = nodeOf(report);
@@ -99,7 +98,7 @@ const byPeer: Index<BGPSessionStatus> = {
   of: ({ metadata: { namespace = "" }, status }) => (status?.peer === undefined ? [] : [`${namespace}/${status.peer}`]),
 };
 
-/** A peer with which no node has a session, although several try. */
+/** No node has a session with this peer, although several try. */
 function noSession(status: Status, all: readonly BGPSessionStatus[]): StatementBody {
   const { peer = "", address = "" } = status;
   const since = all.flatMap((one) => one.status?.since ?? one.metadata.creationTimestamp ?? []).toSorted()[0];
@@ -113,8 +112,8 @@ function noSession(status: Status, all: readonly BGPSessionStatus[]): StatementB
 }
 
 /**
- * Who is at the other end, where that is known. The router of the node itself: while the session is up, all that goes over it needs the router; while it
- * is down, the router reports the same session, and is the cause only if it has no such session.
+ * The other end of the session, if known. The node's own router: while the session is up, everything over it depends on the router; while
+ * it is down, the router reports the same session, and is the cause only if it has no such session.
  */
 function farEnds(
   { address = "" }: Status,
@@ -163,9 +162,9 @@ export function* frrDown(
   yield partOf(nodeComponent(node), component);
 }
 
-/** The router's end of a session that a node's load balancer has with the router of the same node. */
+/** The router's end of the session between the load balancer and the router of one node. */
 interface RouterSession {
-  /** What makes it, on the node. */
+  /** The resource on the node that configures it. */
   readonly resource: Component;
   /** The same session in the router's status; undefined if it has none. */
   readonly session: Component | undefined;
@@ -191,7 +190,7 @@ function routerSessions(address: string, node: string, reader: ObjectReader): Ro
 const vnisByEnd: Index<L3VNI> = { kind: L3VNI, of: ({ spec }) => linksOf(spec.hostsession).flatMap(endOf) };
 const passthroughsByEnd: Index<L3Passthrough> = { kind: L3Passthrough, of: ({ spec }) => linksOf(spec.hostsession).flatMap(endOf) };
 
-/** The prefixes of the link between router and host. What cannot be read is the router's business. */
+/** The prefixes of the link between router and host; invalid ones are reported by the router. */
 function linksOf(session: L3VNI["spec"]["hostsession"]): Prefix[] {
   const { ipv4 = "", ipv6 = "" } = session?.localcidr ?? {};
   return [ipv4, ipv6].flatMap((text) => {
@@ -204,7 +203,7 @@ function linksOf(session: L3VNI["spec"]["hostsession"]): Prefix[] {
   });
 }
 
-/** It is the same on every node. A network address that ends in a zero byte is left out. */
+/** The same on every node. A network address that ends in a zero byte is left out. */
 function endOf({ first }: Prefix): string[] {
   const end = first.plus(first.value % 256n === 0n ? 1n : 0n);
   return end ? [end.toString()] : [];

@@ -4,18 +4,16 @@ import type { Address, Family } from "../../ip/address.ts";
 import { quote } from "../../ip/error.ts";
 import { readAddress } from "./service-view.ts";
 
-/** What a Service of type LoadBalancer requests. */
 export interface AddressRequest {
-  /** namespace/name */
   readonly key: string;
   readonly uid: string;
   /** When it was created, in milliseconds; Infinity: unknown, younger than all others. */
   readonly since: number;
   readonly namespace: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** Of its cluster IPs, the primary one first. Two only where two addresses are wanted. */
+  /** The families of its cluster IPs, the primary one first. Two only if two addresses are wanted. */
   readonly families: readonly Family[];
-  /** With two families: whether one address is better than none. */
+  /** With two families: whether one address is enough. */
   readonly policy: "SingleStack" | "PreferDualStack" | "RequireDualStack";
   /** Exactly these. */
   readonly addresses?: readonly Address[];
@@ -26,7 +24,7 @@ export interface AddressRequest {
   readonly allocatedFrom?: string;
 }
 
-/** Two Services may have one address when their keys are equal and not empty, their backends are equal, and they have no port in common. */
+/** Two Services may share an address if their keys are equal and not empty, their backends are equal, and they have no port in common. */
 export interface Sharing {
   readonly key: string;
   /** With externalTrafficPolicy Local the selector, else "". */
@@ -35,7 +33,6 @@ export interface Sharing {
   readonly ports: readonly string[];
 }
 
-/** The event's reason and its text. */
 interface InvalidRequest {
   readonly reason: string;
   readonly message: string;
@@ -47,12 +44,12 @@ const OLD_PREFIX = "metallb.universe.tf/";
 const MOST_REQUESTED = 2;
 const READ = ["address-pool", "loadBalancerIPs", "allow-shared-ip"] as const;
 
-/** Whether the Service is for us: of type LoadBalancer, and of our class. Without a class of our own, only those that name none. */
+/** Of type LoadBalancer and of our class; without a class of our own, only Services without one. */
 export function isOurs(service: Service, lbClass: string | undefined): boolean {
   return service.spec.type === "LoadBalancer" && (service.spec.loadBalancerClass || undefined) === (lbClass || undefined);
 }
 
-/** `deprecated` lists the annotations that it carries with the old prefix. */
+/** `deprecated` lists annotations with the old prefix. */
 export function addressRequestOf(service: Service): { request: AddressRequest; deprecated: string[] } | { invalid: InvalidRequest } {
   const { metadata, spec } = service;
   const families = familiesOf(service);

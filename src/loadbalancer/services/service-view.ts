@@ -4,9 +4,7 @@ import type { Service } from "../../api/core/service.ts";
 import { keyOf } from "../../api/kind.ts";
 import type { Node } from "../../api/core/node.ts";
 
-/** The parts of a LoadBalancer Service of ours that announcing needs. */
 export interface ServiceView {
-  /** namespace/name */
   readonly key: string;
   readonly uid: string;
   readonly labels: Readonly<Record<string, string>>;
@@ -14,7 +12,7 @@ export interface ServiceView {
   readonly addresses: readonly Address[];
   readonly local: boolean;
   readonly sharingKey?: string;
-  /** Usable ones: ready, or still serving while they end. */
+  /** Ready, or still serving while they terminate. */
   readonly endpoints: { readonly any: boolean; readonly nodes: ReadonlySet<string> };
 }
 
@@ -36,7 +34,6 @@ export function readAddress(text: string): Address | undefined {
 /** Both are read; the first wins. */
 const SHARING = ["metallb.io/allow-shared-ip", "metallb.universe.tf/allow-shared-ip"];
 
-/** The view that announcing needs. `slices` are those of the Service. */
 export function readService(service: Service, slices: Iterable<EndpointSlice>): ServiceView {
   const { metadata, spec, status } = service;
   const sharingKey = SHARING.map((annotation) => metadata.annotations?.[annotation]).find((value) => value !== undefined && value !== "");

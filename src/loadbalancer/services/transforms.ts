@@ -33,7 +33,7 @@ export function stripSlice({ metadata, addressType, endpoints }: EndpointSlice):
 
 function stripEndpoint({ addresses, conditions: { ready, serving } = {}, nodeName }: Endpoint): Endpoint {
   return {
-    // That there is one is all that counts.
+    // Only whether there is one matters.
     addresses: addresses.length > 0 ? [""] : [],
     conditions: { ...(ready !== undefined && { ready }), ...(serving !== undefined && { serving }) },
     ...(nodeName !== undefined && { nodeName }),

@@ -41,14 +41,13 @@ export interface SpeakerOptions {
   manager: Manager;
   client: KubeClient;
   log: Log;
-  /** The name of this node. */
   node: string;
-  /** Where the configuration is. */
+  /** The namespace of the configuration. */
   namespace: string;
-  /** Plumbline's own. */
+  /** Plumbline's namespace. */
   systemNamespace: string;
   lbClass?: string;
-  /** Nodes that are labeled out of load balancing announce all the same. */
+  /** Whether excluded nodes announce nevertheless. */
   ignoreExclude: boolean;
   memory: SpeakerStateStore;
   drivers(callbacks: SpeakerCallbacks): SpeakerBackends;
@@ -56,13 +55,11 @@ export interface SpeakerOptions {
   events: EventRecorder;
 }
 
-/** What the drivers read and report. */
 export interface SpeakerCallbacks {
-  /** By node, its addresses. */
+  /** The addresses of each node. */
   nodeAddresses(): ReadonlyMap<string, readonly string[]>;
-  /** Whether the agent of a node lives, as the controller sees it. */
+  /** Whether the agent of the node is alive, by the controller. */
   isMember(node: string): boolean;
-  /** What the heartbeats of other nodes are verified with. */
   readonly keys: Pick<CandidateKeys, "of" | "shared">;
   /** The state of a session has changed. */
   onSessions(): void;
@@ -72,17 +69,16 @@ export interface SpeakerCallbacks {
   onL2(): void;
 }
 
-/** Keys of passes that are about more than one Service, which are `namespace/name`. */
+/** Keys of passes over all Services; other keys are Services, `namespace/name`. */
 const CONFIG = "configuration";
 const NODES = "nodes";
 const MEMBERS = "members";
 
-/** A pass may have a rebuild of FRR's configuration in it. */
+/** A pass may rebuild FRR's configuration. */
 const PASS_MS = 180_000;
 const RESYNC_MS = 60_000;
 const SECRETS_MS = 2_000;
 
-/** The load balancer of this node, for as long as the manager runs: announces what the cluster wants, and reports the result. */
 export function addSpeaker(options: SpeakerOptions): void {
   const { manager, client, log, node, namespace, systemNamespace, memory, budget, events } = options;
   const views = clusterViews(manager, systemNamespace);
@@ -139,7 +135,7 @@ export function addSpeaker(options: SpeakerOptions): void {
     speaker.publish();
     await updateNodes();
     await ofMembers();
-    // All of them before the first pass: what is not known yet would be taken for gone.
+    // All of them before the first pass: a missing one would be withdrawn.
     for (const service of services.list()) ofService(keyOf(service));
     isPrimed = true;
   };
@@ -159,7 +155,7 @@ export function addSpeaker(options: SpeakerOptions): void {
         relevantChangesOf(nodes, () => [NODES, CONFIG]),
         relevantChangesOf(members, () => [MEMBERS]),
         relevantChangesOf(services, (service) => [keyOf(service)]),
-        // Most slices are of Services that are not announced.
+        // Most slices belong to Services that are not announced.
         relevantChangesOf(slices, (slice) => serviceOf(slice).filter((key) => services.get(key))),
         lost,
         channel,
@@ -171,7 +167,7 @@ export function addSpeaker(options: SpeakerOptions): void {
         if (key === NODES) return updateNodes();
         if (key !== CONFIG) return ofService(key);
         if (nodes.get(node)) return load(signal);
-        // In a cluster the kubelet makes it.
+        // In a cluster the kubelet creates it.
         log.warn({ node }, "this node has no Node object");
       },
     }),
@@ -193,14 +189,14 @@ export function addSpeaker(options: SpeakerOptions): void {
   );
   manager.add(secrets);
   manager.add(keys);
-  // After the last pass has ended or was cut.
+  // After the last pass has ended or was interrupted.
   manager.add({ name: "frr-state", run: (signal) => aborted(signal).then(() => speaker.saveState()) }, { phase: "writers" });
   channel.ring(CONFIG);
 }
 
 function clusterViews(manager: Manager, systemNamespace: string) {
   return {
-    // Of those of other types nothing is announced.
+    // Other types are not announced.
     services: manager.cache(Service, { fieldSelector: "spec.type=LoadBalancer", transform: stripService }),
     slices: manager.cache(EndpointSlice, { transform: stripSlice, indexes: { service: serviceOf } }),
     namespaces: manager.cache(Namespace, { transform: stripNamespace }),

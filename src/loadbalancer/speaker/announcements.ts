@@ -9,16 +9,15 @@ import { isForService } from "../announcement/selection.ts";
 import type { BgpAd, Config, L2Ad } from "../config/config.ts";
 import type { NodeView, ServiceView } from "../services/service-view.ts";
 
-/** The addresses of a Service that this node may come to answer for. */
 export interface L2Candidate {
   readonly addresses: readonly Address[];
-  /** In the order in which they would take over, dead or alive; this node is among them. */
+  /** In election order, alive or not; includes this node. */
   readonly candidates: readonly string[];
-  /** Of this node; undefined: all. */
+  /** Undefined: all of this node. */
   readonly interfaces?: readonly string[];
 }
 
-/** What of a decision is other than before. */
+/** The changed parts of a decision. */
 export interface AnnouncementChange {
   readonly bgp: boolean;
   readonly l2: boolean;
@@ -27,7 +26,6 @@ export interface AnnouncementChange {
 /** Services that a change may concern. */
 export interface AffectedServices {
   readonly services: Iterable<string>;
-  /** What has to be decided again. */
   readonly what: "all" | "l2";
   /** Whether to report them even if the decision is the same. */
   readonly tell: "all" | "changed";
@@ -35,7 +33,7 @@ export interface AffectedServices {
 
 const SAME: AnnouncementChange = { bgp: false, l2: false };
 
-/** One address as L2 is to hold it, for all the Services that share it. */
+/** One address for all Services that share it. */
 export interface WantedAddress {
   readonly address: Address;
   readonly service: string;
@@ -44,8 +42,8 @@ export interface WantedAddress {
 }
 
 /**
- * What this node announces of each Service. Services are decided one by one: a change of one costs no other anything, and what is decided as before keeps
- * its identity, so that the drivers see by identity what is new.
+ * What this node announces of each Service. Each is decided by itself, and an unchanged decision keeps its identity, so that the drivers
+ * detect changes by identity.
  */
 export class Announcements {
   readonly #node: string;
@@ -66,12 +64,10 @@ export class Announcements {
     this.#node = node;
   }
 
-  /** By Service, what goes out over BGP from here. */
   get bgp(): ReadonlyMap<string, readonly Advertised[]> {
     return this.#bgp;
   }
 
-  /** By Service. */
   get l2(): ReadonlyMap<string, L2Candidate> {
     return this.#l2;
   }
@@ -89,7 +85,7 @@ export class Announcements {
     return this.#live;
   }
 
-  /** Whom it concerns that this is the configuration; undefined: it is as before. */
+  /** Undefined if nothing changed. */
   configure(config: Config): AffectedServices | undefined {
     const before = this.#config;
     if (before && isDeepStrictEqual(before, config)) return undefined;
@@ -108,7 +104,7 @@ export class Announcements {
     return { services: [...this.#services].filter(isConcerned).map(([key]) => key), what: "all", tell: "changed" };
   }
 
-  /** Whom it concerns that these are the nodes; undefined: they are as before. */
+  /** Undefined if nothing changed. */
   setNodes(nodes: ReadonlyMap<string, NodeView>): AffectedServices | undefined {
     if (isDeepStrictEqual(this.#nodes, nodes)) return undefined;
     const isSelfOther = !isDeepStrictEqual(this.#nodes.get(this.#node), nodes.get(this.#node));
@@ -117,13 +113,13 @@ export class Announcements {
     this.#hasNamesakes = nodes.keys().some((name) => name.endsWith(`-${this.#node}`) || this.#node.endsWith(`-${name}`));
     this.#input = undefined;
     const services = this.#services.keys();
-    // Other nodes may make names ambiguous.
+    // Other nodes may make report names ambiguous.
     return isSelfOther || hadNamesakes || this.#hasNamesakes
       ? { services, what: "all", tell: "all" }
       : { services, what: "l2", tell: "changed" };
   }
 
-  /** Whom it concerns that the agents of these nodes are alive; undefined: it was so before. */
+  /** Undefined if nothing changed. */
   members(live: ReadonlySet<string>): AffectedServices | undefined {
     const before = this.#live;
     if (before?.symmetricDifference(live).size === 0) return undefined;
@@ -132,13 +128,12 @@ export class Announcements {
     return { services: this.#services.keys(), what: "l2", tell: before ? "changed" : "all" };
   }
 
-  /** Those Services whose reports could be called the same as this one's: `web` on node `a-b`, and `web-a` on node `b`. */
+  /** Services whose reports could have the same name: `web` on node `a-b`, and `web-a` on node `b`. */
   kin(key: string): string[] {
     if (!this.#hasNamesakes) return [];
     return [...this.#services.keys()].filter((other) => other.startsWith(`${key}-`) || key.startsWith(`${other}-`));
   }
 
-  /** The Service as it is now; undefined: it is gone, or none of ours. */
   put(key: string, service: ServiceView | undefined): void {
     if (service) {
       this.#services.set(key, service);
@@ -155,7 +150,7 @@ export class Announcements {
     const self = this.#nodes.get(this.#node);
     const config = this.#config;
     if (!service) return { bgp: this.#bgp.delete(key), l2: this.#l2.delete(key) };
-    // Unknown is no reason to withdraw anything.
+    // Without this information nothing is withdrawn.
     if (!config || !self) return SAME;
     const l2 = this.#live !== undefined && replace(this.#l2, key, this.#candidate(service, self, config, this.#live));
     if (what === "l2") return { bgp: false, l2 };
@@ -172,14 +167,14 @@ export class Announcements {
     return { addresses: service.addresses, candidates: election.order, ...(interfaces && { interfaces }) };
   }
 
-  /** What this node holds or would take over, each address once. */
+  /** What this node announces or would take over, each address once. */
   *addresses(): Generator<WantedAddress> {
     const byAddress = new Map<string, WantedAddress>();
     for (const [service, { addresses, candidates, interfaces }] of this.#l2) {
       for (const address of addresses) {
         const known = byAddress.get(address.toString());
         const wanted = { address, service: known?.service ?? service, candidates: known?.candidates ?? candidates };
-        // Who shares an address shares its interfaces: one that is on all of them is on all of them for both.
+        // Services that share an address share its interfaces.
         const both = known ? (known.interfaces && interfaces ? [...known.interfaces, ...interfaces] : undefined) : interfaces;
         byAddress.set(address.toString(), both ? { ...wanted, interfaces: [...new Set(both)].sort() } : wanted);
       }
@@ -196,7 +191,7 @@ function replace<T>(map: Map<string, T>, key: string, next: T | undefined): bool
   return true;
 }
 
-/** The next one, in which whatever is as it was is the same as it was. */
+/** Unchanged parts keep their identity. */
 function keepingEquals(before: Config, next: Config): Config {
   return {
     ...next,
@@ -215,7 +210,7 @@ function withEquals<T>(before: ReadonlyMap<string, T>, next: ReadonlyMap<string,
   );
 }
 
-/** What is in only one of them, in the form that it has there. */
+/** What differs, in both versions. */
 function differing<T>(before: ReadonlyMap<string, T>, next: ReadonlyMap<string, T>): T[] {
   const others = (some: ReadonlyMap<string, T>, than: ReadonlyMap<string, T>) => [...some].filter(([name, one]) => than.get(name) !== one);
   return [...others(before, next), ...others(next, before)].map(([, one]) => one);

@@ -24,7 +24,7 @@ export function configurationResult(
   };
 }
 
-/** Some of its prefixes are not announced, or not to all; FRR rejected nothing. */
+/** Some of its prefixes are not announced to some peers, but FRR rejected nothing. */
 function isLeftOut({ kind, reason }: Failure): boolean {
   return kind === "BGPAdvertisement" && reason === "ValidationFailed";
 }
@@ -38,7 +38,7 @@ export function secretsUnread(unread: Loaded["unread"]): ReadProblem | undefined
   return { reason: "SecretUnreadable", message: `Access to Secret ${secrets.join(", ")} denied: ${peers.join(", ")}` };
 }
 
-/** The first gives the reason. */
+/** The first one provides the reason. */
 export function joinProblems(readProblems: readonly (ReadProblem | undefined)[]): ReadProblem | undefined {
   const all = readProblems.filter((one) => one !== undefined);
   return all[0] && { reason: all[0].reason, message: [...new Set(all.map(({ message }) => message))].join("; ") };
@@ -50,7 +50,7 @@ export function unavailable(error: unknown): ReadProblem {
   return { reason: "FRRUnavailable", message: `Cannot configure FRR: ${cause}` };
 }
 
-/** What FRR rejected is not a last good version. */
+/** A version that FRR rejected is not a last good one. */
 export function lastGoodOf(next: LastGoodConfig, rejected: readonly Failure[], before: LastGoodConfig): LastGoodConfig {
   if (rejected.length === 0) return next;
   const good = new Map(next);

@@ -6,9 +6,8 @@ import type { BgpSpeaker } from "./bgp/bgp-speaker.ts";
 import type { SessionState } from "./bgp/sessions.ts";
 import type { Heartbeats } from "./l2/heartbeats.ts";
 
-/** Applies the speaker's decisions and reports the state. */
 export interface SpeakerBackends {
-  /** `applied` is what an earlier run had FRR take. */
+  /** `applied`: the configuration of an earlier run. */
   bgp(applied: readonly Fragment[]): BgpDriver;
   readonly l2: L2Driver;
   /** The last session states from FRR; undefined while it does not answer. */

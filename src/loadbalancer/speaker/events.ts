@@ -18,7 +18,6 @@ type Protocol = "bgp" | "layer2";
 /** Events and the metric of announcements: recorded on start and failure, and not repeated while the state lasts. */
 export class SpeakerEvents {
   readonly #options: Options;
-  /** By protocol and Service, the addresses that are announced. */
   readonly #announced = new Map<string, readonly string[]>();
   /** The announcements whose Event is recorded. */
   readonly #reported = new Set<string>();
@@ -50,7 +49,6 @@ export class SpeakerEvents {
     });
   }
 
-  /** The Service is gone. */
   forget(key: string): void {
     for (const protocol of ["bgp", "layer2"]) this.#reported.delete(`${protocol} ${key}`);
     this.#rejected.delete(key);
@@ -70,7 +68,6 @@ export class SpeakerEvents {
     });
   }
 
-  /** FRR lines that another writer changed and that were restored. */
   drift(lines: readonly string[]): void {
     if (lines.length === 0) return;
     const first = lines.slice(0, 5).map((line) => `"${line}"`);

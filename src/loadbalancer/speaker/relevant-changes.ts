@@ -3,7 +3,7 @@ import type { KubeObject } from "../../api/kind.ts";
 import type { Cache, Change } from "../../kube/cache/cache.ts";
 import type { Source } from "../../kube/controller/source.ts";
 
-/** The changes of a cache of lean objects, as keys. An update of what was left out, such as a node's heartbeat, is no change. */
+/** The changes of a cache of stripped objects, as keys. Updates of stripped fields, such as a node's heartbeat, are ignored. */
 export function relevantChangesOf<T extends KubeObject>(
   cache: Pick<Cache<T>, "subscribe" | "waitForSync">,
   keys: (object: T) => Iterable<string>,

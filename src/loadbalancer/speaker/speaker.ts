@@ -36,10 +36,9 @@ interface Options {
 const UNAVAILABLE = { minMs: 250, maxMs: 15_000 };
 const REJECTED = { minMs: 500, maxMs: 60_000 };
 const NOTHING = { failures: [], changed: 0, drift: [] };
-/** So long Services are decided before others have their turn: heartbeats and lifetimes of addresses do not wait. */
+/** How long Services are decided without a pause: heartbeats and lifetimes of addresses must not wait. */
 const TURN_MS = 10;
 
-/** The load balancer on one node: decides, applies and reports. */
 export class Speaker {
   readonly announcements: Announcements;
   readonly #options: Options;
@@ -50,7 +49,7 @@ export class Speaker {
   /** The peers configured in FRR. */
   #neighbors: ReadonlySet<string> = new Set();
   #internalIPv4: string | undefined;
-  /** Why what is loaded may be old, and why it may not be in effect. */
+  /** Why the configuration may be outdated or not effective. */
   #unread: ReadProblem | undefined;
   #unavailable: ReadProblem | undefined;
   #failures = 0;
@@ -65,7 +64,6 @@ export class Speaker {
     this.announcements = new Announcements(options.node);
   }
 
-  /** Loads the configuration from the cluster. */
   async load(objects: ConfigObjects, readProblem: ReadProblem | undefined): Promise<void> {
     const { node } = this.#options;
     this.#unread = readProblem;
@@ -95,7 +93,7 @@ export class Speaker {
     if (isOther) this.#options.ring("bgp");
   }
 
-  /** Whose agents are alive, as the controller sees it; undefined: not known yet; until then no address is acquired or released on the local network. */
+  /** Live agents by the controller; undefined: not known yet, and until then no address is acquired or released. */
   async members(live: ReadonlySet<string> | undefined): Promise<void> {
     if (live) await this.#decide(this.announcements.members(live));
   }
@@ -111,7 +109,7 @@ export class Speaker {
     if (!view) this.#fromBefore.delete(key);
     this.announcements.put(key, view);
     const change = this.announcements.decide(key);
-    // A namesake has another owner.
+    // An object with the same name has another uid.
     const isOther = view !== undefined && before !== undefined && view.uid !== before.uid;
     if (change.bgp || change.l2 || isOther) this.#publishService(key);
     if (change.bgp) this.#options.ring("bgp");
@@ -141,7 +139,6 @@ export class Speaker {
     if (this.announcements.live) reports.l2.sweep();
   }
 
-  /** Configures FRR as decided. */
   async carryOutBgp(signal: AbortSignal): Promise<Result> {
     const { node, drivers, memory, log } = this.#options;
     const { config, bgp } = this.announcements;
@@ -228,7 +225,7 @@ export class Speaker {
     this.#options.drivers.l2.candidates.remember(this.#heartbeats);
   }
 
-  /** What became of the configuration. */
+  /** Reports the result of the configuration. */
   publish(): void {
     const { reports, memory, speakerEvents: events } = this.#options;
     events.memory(memory.problem);

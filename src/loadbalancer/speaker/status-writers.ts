@@ -27,20 +27,20 @@ interface Options {
   manager: Manager;
   client: KubeClient;
   node: string;
-  /** Where the configuration is. */
+  /** The namespace of the configuration. */
   namespace: string;
   budget: WriteBudget;
   log: Log;
 }
 
-/** What is known of the node and of the others, for names that must not be mistaken for one another. */
+/** Other nodes and Services, for unambiguous report names. */
 interface Surroundings {
   readonly nodeUid: () => string | undefined;
   readonly isNode: (name: string) => boolean;
   readonly isPeer: (name: string) => boolean;
   /** By namespace/name. */
   readonly isService: (key: string) => boolean;
-  /** Whether the agent of the node lives, as the controller sees it. */
+  /** Whether the agent of the node is alive, by the controller. */
   readonly isMember: (node: string) => boolean;
 }
 
@@ -79,7 +79,7 @@ export class StatusWriters {
     const ofNode = { labelSelector: `metallb.io/node=${labelValue(node)}` };
     this.#sessions = new Reported(options, BGPSessionStatus, { ...ofNode, namespace }, { transition: isSessionTransition });
     this.bgp = new Reported(options, ServiceBGPStatus, ofNode);
-    // Of all nodes: there is one object for a Service, whichever node announces it.
+    // Of all nodes: a Service has one object, whichever node announces it.
     this.l2 = new Reported(options, ServiceL2Status, {}, { yields: (existing) => this.#yields(existing) });
     this.l2.cache.subscribe(({ type, object }) => {
       const ownership = type === "deleted" ? undefined : this.#ownerships.get(keyOf(object));
@@ -87,12 +87,11 @@ export class StatusWriters {
     });
   }
 
-  /** The ConfigurationState of this node; before it is there, what it will be called. */
   get state(): KubeObject {
     return this.#states.get(this.#stateKey) ?? { metadata: parseKey(this.#stateKey) };
   }
 
-  /** What belongs to the Node goes with it. */
+  /** Owned by the Node. */
   configuration(finding?: ConfigurationResult, readProblem?: ReadProblem): void {
     const nodeUid = this.surroundings.nodeUid();
     if (nodeUid === undefined) return this.#stateWriter.forget(this.#stateKey);
@@ -116,7 +115,6 @@ export class StatusWriters {
     this.#sessions.sweep();
   }
 
-  /** The peers to which this node announces a Service. */
   service(key: string, uid: string, reach: AnnouncedPeers): void {
     if (reach.all.length === 0 || this.#isNodeGone()) return this.bgp.drop(key);
     this.bgp.set(key, this.#bgpKey(key), serviceBgpStatus({ ...named(key), uid }, this.#node, reach));
@@ -144,7 +142,7 @@ export class StatusWriters {
     else if (this.#ownerships.get(key)?.since !== ownership.getTime())
       this.#ownerships.set(key, { since: ownership.getTime(), isReported: false });
     if (elected?.node !== this.#node || this.#isNodeGone()) return this.l2.drop(key);
-    // It is known in a moment; report it once then.
+    // The result follows in a moment.
     if (ownership === "asking" && !this.l2.report(key)) return this.l2.leave(key);
     this.l2.set(key, key, serviceL2Status({ ...named(key), uid }, elected, stateOf, protection));
   }
@@ -168,7 +166,6 @@ export class StatusWriters {
   }
 }
 
-/** The reports of one kind, one object per subject. */
 class Reported<T extends KubeObject> {
   readonly cache: Cache<T>;
   readonly #writer: StatusWriter<T>;

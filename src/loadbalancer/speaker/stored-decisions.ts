@@ -6,7 +6,6 @@ import type { WantedAddress } from "./announcements.ts";
 import { StateFile, type FileDamage } from "../../resilience/state-file.ts";
 import type { HeartbeatTimes } from "./l2/liveness.ts";
 
-/** What the speaker knows, on the disk too: what it keeps is there when the promise is fulfilled. Throws a StateError. */
 export class SpeakerStateStore {
   readonly #file: SpeakerStateFile;
   readonly #log: Log;
@@ -20,7 +19,7 @@ export class SpeakerStateStore {
     this.#log = log;
   }
 
-  /** Why the next agent would not know what we do; undefined: it would. */
+  /** Undefined if the state is saved. */
   get problem(): string | undefined {
     return this.#unreadable ?? this.#unwritable;
   }
@@ -29,17 +28,14 @@ export class SpeakerStateStore {
     return (await this.#load()).lastGood;
   }
 
-  /** What FRR was given before. */
   async applied(): Promise<readonly Fragment[]> {
     return (await this.#load()).applied;
   }
 
-  /** The addresses that were owned on the local network. */
   async addresses(): Promise<WantedAddress[]> {
     return (await this.#load()).addresses.map(({ address, ...wanted }) => Object.assign(wanted, { address: parseAddress(address) }));
   }
 
-  /** The candidates whose heartbeats were received before. */
   async pulses(): Promise<SpeakerState["pulses"]> {
     return (await this.#load()).pulses;
   }
@@ -53,7 +49,7 @@ export class SpeakerStateStore {
     await this.#save(state);
   }
 
-  /** One after the other: a file has one writer. What it holds already is not written again. */
+  /** Serialized: a file has one writer. Unchanged state is not written. */
   async #save(state: SpeakerState): Promise<void> {
     const write = this.#writing.then(() => this.#file.save(state));
     this.#writing = write.catch(() => undefined);
@@ -93,14 +89,11 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** What the speaker of a node must know after a restart. */
 interface SpeakerState {
   lastGood: LastGoodConfig;
-  /** What FRR was given, in order. */
+  /** In order. */
   applied: readonly Fragment[];
-  /** The wanted addresses on the local network. */
   addresses: readonly StoredAddress[];
-  /** The heartbeat states of the other candidates. */
   pulses: HeartbeatTimes;
 }
 
@@ -118,7 +111,6 @@ interface Stored {
   pulses: readonly (HeartbeatTimes extends ReadonlyMap<infer K, infer V> ? [K, V] : never)[];
 }
 
-/** `<directory>/loadbalancer.json`. */
 class SpeakerStateFile {
   readonly #file: StateFile<Stored>;
 

@@ -16,7 +16,7 @@ interface Cleaning {
 /** Our files in the state directory; other files are left alone. */
 const FILES = /^(loadbalancer(\.json(\.new|\.damaged|\.version-\d+)?)?|signing-key\.pem(\.new)?)$/;
 
-/** All that the load balancer left on this machine, in the order in which it can go. */
+/** Everything that the load balancer left on this machine, in order of removal. */
 export async function removals(cleaning: Cleaning, signal: AbortSignal): Promise<Removal[]> {
   const { stateDirectory, frrRunDirectory, stopFrr } = cleaning;
   const running = (await readdir(frrRunDirectory).catch(() => [])).some((name) => name.endsWith(".pid"));
@@ -49,7 +49,7 @@ async function addresses(netns: string | undefined, signal: AbortSignal): Promis
 async function tables(netns: string | undefined, signal: AbortSignal): Promise<Removal[]> {
   const entry = netns === undefined ? [] : ["nsenter", `--net=/run/netns/${netns}`, "--"];
   const [program, ...args] = [...entry, "nft", "list", "tables"];
-  // Where nft is not installed, or the kernel does not know it, there is no table of ours either.
+  // Without nft there is no table of ours.
   const { stdout } = await run(program, args, { signal, namespace: netns }).catch(() => ({ stdout: "" }));
   const families = [...stdout.matchAll(/^table (\w+) plumbline$/gm)].map(([, family = ""]) => family);
   return families.map((family) => ({

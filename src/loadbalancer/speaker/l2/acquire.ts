@@ -3,21 +3,21 @@ import type { ProbingPhase, AddressOnInterface, Steps, AddressOwnership } from "
 
 export const PROBES = 3;
 const PROBE_EVERY_MS = 300;
-/** From the first probe until silence is believed. */
+/** How long to listen after the first probe. */
 export const LISTEN_MS = 1_000;
-/** A probe result that is older does not count. */
+/** Older probe results do not count. */
 export const FRESH_MS = 1_000;
 export const ANNOUNCEMENTS = 3;
-/** While something waits for its rules, or for its turn. */
+/** The interval while it waits for its rules or its turn. */
 const MEANWHILE_MS = 100;
 /** A second less than the kernel gives. */
 export const LIFETIME_MS = (LIFETIME_S - 1) * 1_000;
-/** So many of each kind of change go to the kernel in one tick: what a pipe takes at once is on its way, whatever happens to this process. */
+/** The limit of changes per tick: what fits into the pipe at once is sent whatever happens to this process. */
 export const MOST = 500;
 
 export type Writable<T> = { -readonly [K in keyof T]: T[K] extends readonly (infer E)[] ? E[] : T[K] };
 
-/** An address is first taken everywhere at once or not at all; interfaces that come later are taken by themselves. */
+/** An address is first acquired on all interfaces or none; interfaces that come later are acquired by themselves. */
 export function isDecided(ownerships: readonly AddressOwnership[]): boolean {
   return (
     ownerships.some(({ phase }) => phase.is === "holding") ||
@@ -25,7 +25,7 @@ export function isDecided(ownerships: readonly AddressOwnership[]): boolean {
   );
 }
 
-/** Three probes, and then a while to listen. */
+/** Three probes, then a while to listen. */
 export function sendProbe(ownership: AddressOwnership, phase: ProbingPhase, now: number, steps: Writable<Steps>): void {
   if (now < phase.from + phase.sent * PROBE_EVERY_MS) return;
   if (phase.sent < PROBES) {
@@ -45,7 +45,7 @@ export function acquire(
   steps: Writable<Steps>,
 ): void {
   const silent = ownerships.flatMap((ownership) => (ownership.phase.is === "silent" ? [{ ownership, found: ownership.phase.found }] : []));
-  // All of them again, and at once: one by one they might never be silent at the same time.
+  // All of them again, together: one by one they might never be silent at the same time.
   if (silent.some(({ found }) => now - found > FRESH_MS)) {
     for (const { ownership } of silent) ownership.phase = { is: "probing", from: now, sent: 0 };
     return;

@@ -1,52 +1,50 @@
 import type { Address } from "../../../ip/address.ts";
 import type { Nic } from "./interfaces.ts";
 
-/** One address on one interface. */
 export interface AddressOnInterface {
   readonly address: Address;
   readonly nic: Nic;
 }
 
-/** An address that this node is elected for, and where it belongs. */
+/** An address that this node is elected for, and its interfaces. */
 export interface AddressToOwn {
   readonly address: Address;
   readonly nics: readonly Nic[];
   readonly candidates: readonly string[];
 }
 
-/** To be in the kernel by then; after that it must be probed for again. */
+/** Must be in the kernel by then; after that it must be probed again. */
 export interface Due extends AddressOnInterface {
   readonly by: number;
 }
 
-/** What another interface still holds stays in the kernel. */
+/** The address stays in the kernel while another interface has it. */
 export interface Drop extends AddressOnInterface {
   readonly isLast: boolean;
 }
 
-/** What is to be done now, in this order. */
+/** Executed in this order. */
 export interface Steps {
   readonly drop: readonly Drop[];
   readonly refresh: readonly Due[];
   readonly add: readonly Due[];
   readonly announce: readonly AddressOnInterface[];
-  /** Whether anybody has what we want. */
+  /** Whether another machine has a wanted address. */
   readonly probe: readonly AddressOnInterface[];
-  /** Whether anybody else has what we hold. */
+  /** Whether another machine has an owned address. */
   readonly check: readonly AddressOnInterface[];
-  /** Their probes have gone out: once everything received until now is known, call `silent`. */
+  /** Call `silent` when everything received until now is known. */
   readonly listened: readonly AddressOnInterface[];
-  /** What we hold and another answered for too, until now. */
+  /** Owned addresses that another machine no longer answers for. */
   readonly relieved: readonly AddressOnInterface[];
 }
 
-/** Another machine that answers for an address of this node and keeps it. */
+/** Another machine that answers for an address of this node. */
 interface Rival {
   readonly mac: string;
   readonly interface: string;
 }
 
-/** The state of an address on this node. */
 export type OwnershipState =
   | { readonly is: "holding"; readonly since: Date; readonly interfaces: readonly string[]; readonly rival?: Rival }
   | { readonly is: "probing" }
@@ -56,11 +54,11 @@ export type OwnershipState =
 export interface OwnedPhase {
   readonly is: "holding";
   readonly since: Date;
-  /** The kernel has accepted it. */
+  /** The kernel has added it. */
   readonly confirmed: boolean;
-  /** Before it did, another machine probed or answered for the address. */
+  /** Before that, another machine probed or answered for it. */
   readonly contested?: true;
-  /** Another machine answers for it too; last heard at that time. */
+  /** Another machine answers for it too, last at that time. */
   readonly rival?: { readonly mac: string; readonly heard: number };
   /** The times of the last two checks for duplicates. */
   readonly checks?: readonly [number, number];
@@ -73,10 +71,10 @@ export interface OwnedPhase {
 
 export interface ProbingPhase {
   readonly is: "probing" | "listening";
-  /** When the first probe goes out; may lie ahead. */
+  /** The time of the first probe; may be in the future. */
   readonly from: number;
   readonly sent: number;
-  /** The MAC that had it when it was last probed for. */
+  /** The MAC that answered the last probe. */
   readonly rival?: string;
 }
 

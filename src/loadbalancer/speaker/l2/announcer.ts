@@ -29,20 +29,20 @@ export type L2State = OwnershipState | { readonly is: "standby" };
 export interface L2Options {
   readonly node: string;
   readonly netns?: string | undefined;
-  /** The nodes, each with its addresses. */
+  /** The addresses of each node. */
   readonly peers: () => ReadonlyMap<string, readonly string[]>;
-  /** Whether its agent lives, as the controller sees it; without it, all of them. */
+  /** Whether its agent is alive, by the controller; if unset, all are. */
   readonly isMember?: (node: string) => boolean;
   readonly keys: HeartbeatKeys;
-  /** A state, who is alive, or the protection has changed. */
+  /** Called when a state, the live candidates or the protection has changed. */
   readonly onChange: () => void;
   readonly log: Log;
   readonly heartbeatPort?: number;
-  /** Ports, or ranges of them such as `8000-8100`, on which something on the node itself stands in for kube-proxy. */
+  /** Ports, or ranges such as `8000-8100`, of a program on the node that replaces kube-proxy. */
   readonly exemptPorts?: readonly string[];
 }
 
-/** Answers on the node's segments for the addresses that it is elected for, which are on a link of their own. */
+/** Announces the addresses that this node is elected for. They are on a link of our own. */
 export class L2Announcer implements Runnable {
   readonly name = "l2-announcer";
   readonly #options: L2Options;
@@ -51,7 +51,7 @@ export class L2Announcer implements Runnable {
   readonly #socket: ReturnType<L2Backends["packetSocket"]>;
   readonly #filter: NftFilter;
   readonly #apply: L2Apply;
-  /** Who else could answer, and who of them lives. */
+  /** The other candidates, and which of them are alive. */
   readonly candidates: Heartbeats;
   readonly #reported = new Map<string, string>();
   #wanted: ReadonlyMap<string, L2Address> | undefined;
@@ -59,7 +59,7 @@ export class L2Announcer implements Runnable {
   #observed: ObservedInterfaces | undefined;
   #stale = true;
   #readAt = 0;
-  /** Where the kernel answered for the agent before us, until its addresses are ours; undefined: everywhere. */
+  /** The interfaces on which the kernel answered for the earlier agent, until its addresses are ours; undefined: all. */
   #selectedBefore: ReadonlySet<string> | undefined;
   /** A state may have changed. */
   #moved = false;
@@ -120,7 +120,7 @@ export class L2Announcer implements Runnable {
     });
   }
 
-  /** All addresses for which this node is a candidate, in place of those before. */
+  /** Replaces all addresses for which this node is a candidate. */
   set(wanted: readonly L2Address[]): void {
     this.#wanted = new Map(wanted.map((one) => [String(one.address), one]));
     this.candidates.partners = new Set(wanted.flatMap(({ candidates }) => (candidates.includes(this.#options.node) ? candidates : [])));
@@ -160,7 +160,7 @@ export class L2Announcer implements Runnable {
     await this.#backends.links.outlast(this.#ownerships.owned, this.#ownerships.leaving);
   }
 
-  /** The one loop that changes addresses. It waits only for the kernel. */
+  /** The only loop that changes addresses. It waits only for the kernel. */
   async #turn(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       // Route changes wake nothing: the router changes its own all the time.
@@ -248,7 +248,7 @@ export class L2Announcer implements Runnable {
     this.#moved ||= isChanged;
   }
 
-  /** Else the process for frames does. */
+  /** Otherwise the packet socket process does. */
   #kernelAnswers(addressOnNic: AddressOnInterface): boolean {
     const { onNics, ignoringArp } = this.#observed ?? { onNics: new Set(), ignoringArp: new Set() };
     const isSelected = this.#selectedBefore?.has(addressKey(addressOnNic)) ?? true;
@@ -257,7 +257,7 @@ export class L2Announcer implements Runnable {
     );
   }
 
-  /** Once more when it is known what the kernel answers for now. */
+  /** Again after the kernel's state has been read. */
   #lapse(): void {
     this.#ownerships.unanswered(performance.now());
     this.#apply.lapsed = true;

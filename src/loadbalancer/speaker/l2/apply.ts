@@ -9,7 +9,7 @@ import type { NftFilter } from "./nft-filter.ts";
 import type { OwnedAddresses } from "./owned-addresses.ts";
 
 const REJECTED_AGAIN_MS = 5_000;
-/** What the two clocks may drift apart without a pause between two reads. */
+/** The tolerated drift between the clocks without a pause. */
 const SLACK_MS = 2_000;
 
 export interface L2ApplyDeps {
@@ -19,7 +19,7 @@ export interface L2ApplyDeps {
   readonly filter: NftFilter;
   readonly log: Log;
   readonly observed: () => ObservedInterfaces | undefined;
-  /** Whether it is known which addresses are wanted. */
+  /** Whether the wanted addresses are known. */
   readonly isConfigured: () => boolean;
   /** The machine was paused, so that frames were not answered for a while. */
   readonly onPause: () => void;
@@ -28,7 +28,6 @@ export interface L2ApplyDeps {
   readonly onChange: () => void;
 }
 
-/** Carries out what is due: addresses on the links, frames on the segments, rules in the filter. */
 export class L2Apply {
   /** Frames may not have been answered for a while. */
   lapsed = false;
@@ -41,7 +40,6 @@ export class L2Apply {
     this.#deps = deps;
   }
 
-  /** Returns whether a state may have changed. */
   async run(signal: AbortSignal): Promise<boolean> {
     const { ownerships, socket, filter } = this.#deps;
     const pausedMs = this.#pauses.since();
@@ -51,7 +49,7 @@ export class L2Apply {
       ownerships.aged(pausedMs);
     }
     socket.renew();
-    // What is decided here goes to the kernel in the same tick: nothing may come between reading the age of an address and extending its lifetime.
+    // In the same tick: nothing may come between reading the age of an address and extending its lifetime.
     const steps = ownerships.step(performance.now(), (addressOnNic) => filter.isFiltered(addressOnNic));
     const changing = this.#change(steps, signal);
     for (const { address, nic } of steps.drop) socket.mute(address, nic);
@@ -77,7 +75,10 @@ export class L2Apply {
     countGratuitous(address);
   }
 
-  /** Rules come before an address, and go after it. Until it is known what is wanted, and where, those of the agent before stay. */
+  /**
+   * Rules are added before an address and removed after it. Until the wanted addresses and interfaces are known, those of the earlier agent
+   * stay.
+   */
   #updateFilter(leaving: readonly AddressOnInterface[]): void {
     if (!this.interfacesChanged || !this.#deps.isConfigured()) return;
     this.interfacesChanged = false;
@@ -130,11 +131,11 @@ export class L2Apply {
   }
 }
 
-/** Detects that a VM was paused or a machine slept: then the wall clock goes on, and the monotonic clock and all timers stand still. */
+/** Detects a paused VM or a sleeping machine: the wall clock continues, the monotonic clock and all timers do not. */
 class MachinePauses {
   #ahead = aheadMs();
 
-  /** How long it was paused since the last call. A clock that is set forward looks the same; one that is set back is no pause. */
+  /** A clock that is set forward looks the same; one that is set back is no pause. */
   since(): number {
     const before = this.#ahead;
     this.#ahead = aheadMs();
@@ -148,7 +149,7 @@ function aheadMs(): number {
   return Date.now() - performance.now();
 }
 
-/** Requests on an interface of an owned address, which its kernel answers. */
+/** ARP or NDP requests for an owned address, which the kernel answers. */
 export function countRequest(address: Address, state: OwnershipState | undefined, device: string, times: number): void {
   if (state?.is !== "holding" || !state.interfaces.includes(device)) return;
   for (const metric of [l2RequestsReceived, l2ResponsesSent]) metric.inc({ ip: String(address) }, times);
@@ -158,7 +159,7 @@ export function countGratuitous(address: Address): void {
   l2GratuitousSent.inc({ ip: String(address) });
 }
 
-/** It is another node's now. */
+/** Another node has the address now. */
 export function removeAddressMetrics(address: Address): void {
   for (const metric of [l2RequestsReceived, l2ResponsesSent, l2GratuitousSent]) metric.remove({ ip: String(address) });
 }

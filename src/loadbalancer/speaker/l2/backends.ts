@@ -6,7 +6,6 @@ import type { Log } from "../../../kube/log.ts";
 import { NodeLinks } from "./node-links.ts";
 import { PacketSocket, type PacketSocketEvents } from "./packet-socket.ts";
 
-/** Everything through which the announcer touches the node. */
 export interface L2Backends {
   readonly links: Pick<NodeLinks, "read" | "carryOut" | "takeOffNics" | "outlast">;
   packetSocket(
@@ -29,9 +28,9 @@ export interface L2Backends {
     | "sync"
   >;
   nft(text: string, signal: AbortSignal): Promise<void>;
-  /** On which interfaces the rules that are in place let the kernel answer ARP, by address and interface; undefined where there are none. */
+  /** The interfaces on which the existing rules let the kernel answer ARP, by address and interface; undefined without rules. */
   selected(signal: AbortSignal): Promise<ReadonlySet<string> | undefined>;
-  /** Rings when links or addresses change; runs until aborted. */
+  /** Calls `ring` when links or addresses change. */
   watch(ring: () => void, signal: AbortSignal): Promise<void>;
 }
 

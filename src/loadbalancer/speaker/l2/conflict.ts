@@ -1,4 +1,4 @@
-/** The candidates that may answer for an address, in order: those that are alive and have an interface for it; if there is none, all that are alive. */
+/** Candidates for an address, in order: those that are alive and have an interface for it; if there is none, all that are alive. */
 export function eligible(
   candidates: readonly string[],
   isAlive: (node: string) => boolean,
@@ -10,8 +10,8 @@ export function eligible(
 }
 
 /**
- * Whether this node lets an address go for which another MAC answers too. The later in election order does; of a MAC that no heartbeat has named
- * it may be any node before us.
+ * Whether this node releases an address for which another MAC answers too. The later in election order does; an unknown MAC may belong to
+ * any node before this one.
  */
 export function shouldRelease(self: string, candidates: readonly string[], rival: string | undefined): boolean {
   const own = candidates.indexOf(self);
@@ -20,7 +20,7 @@ export function shouldRelease(self: string, candidates: readonly string[], rival
   return other >= 0 && other < own;
 }
 
-/** Of two that probe for an address at the same moment, whether this node waits. If heartbeats do not identify the other, the MACs decide, which both know. */
+/** Of two nodes that probe at the same time, whether this one waits. If heartbeats do not identify the other, the MACs decide. */
 export function shouldWait(
   own: { readonly node: string; readonly mac: string },
   rival: { readonly node: string | undefined; readonly mac: string },

@@ -12,14 +12,13 @@ const EVERYONE = Buffer.from("ffffffffffff", "hex");
 const ALL_NODES = Buffer.from("ff020000000000000000000000000001", "hex");
 const UNSPECIFIED = Buffer.alloc(16);
 
-/** What a frame says about an address: a claim or a probe. */
 export interface ArpOrNdpMessage {
   readonly what: "claim" | "probe";
   readonly address: Address;
   readonly mac: string;
 }
 
-/** Asks whether anybody has the address, without saying that we do: as RFC 5227 and RFC 4862 have it. */
+/** RFC 5227 and RFC 4862: asks without claiming the address. */
 export function probe(mac: string, address: Address): Buffer {
   return address.family === 4
     ? arp(mac, new Address(4, 0n), address)
@@ -38,7 +37,6 @@ export function solicitedNode(address: Address): Buffer {
   return Buffer.concat([Buffer.from("ff0200000000000000000001ff", "hex"), octets(address).subarray(13)]);
 }
 
-/** Undefined for other frames. */
 export function readFrame(frame: Buffer): ArpOrNdpMessage | undefined {
   const protocol = frame.length >= 42 ? frame.readUInt16BE(12) : 0;
   if (protocol === ARP) return readArp(frame);

@@ -2,30 +2,29 @@ import { createHmac, type KeyObject, sign, timingSafeEqual, verify } from "node:
 import { isObject } from "../../../api/admission/value.ts";
 import { isUnavailableAddresses, type UnavailableAddresses } from "./unavailable-addresses.ts";
 
-/** What a node sends to the other candidates once a second. */
+/** Sent to the other candidates once a second. */
 export interface Heartbeat {
   readonly node: string;
-  /** When its agent started by its clock, which tells one run of it from another, and how many it has sent since. */
   readonly started: number;
   readonly number: number;
   readonly sent: number;
-  /** Of its interfaces, so that others know whose MAC answers. */
+  /** Of its interfaces, so that others can identify the MAC that answers. */
   readonly macs: readonly string[];
-  /** It has just taken an address off a link. */
+  /** It has just removed an address from a link. */
   readonly letGo: boolean;
-  /** What it leaves to others, because it has no interface for it. An agent that has only just started does not know yet. */
+  /** Addresses that it leaves to others, because it has no interface for them; undefined right after the start. */
   readonly unable?: UnavailableAddresses;
 }
 
-/** A datagram that has the form of a heartbeat. Who sent it is not known before it is verified. */
+/** A well-formed heartbeat; its sender is not verified yet. */
 export interface ReceivedHeartbeat {
   readonly heartbeat: Heartbeat;
   readonly datagram: Buffer;
 }
 
 /**
- * A datagram is a seal of 32 bytes and a JSON object. The last field of the object is the Ed25519 signature of the object without it. The seal is the HMAC
- * that agents of earlier versions ask for, and zero where there are none.
+ * A datagram is a seal of 32 bytes and a JSON object, whose last field is the Ed25519 signature of the object without it. The seal is the
+ * HMAC that agents of earlier versions require, or zero.
  */
 const SEALED = "plumbline heartbeat 1\n";
 const SIGNED = "plumbline heartbeat 2\n";
@@ -33,7 +32,7 @@ const SEAL_BYTES = 32;
 const SIGNATURE = /,"signature":"([A-Za-z0-9+/]{86}==)"\}$/;
 const SIGNATURE_BYTES = ',"signature":""}'.length + 88;
 
-/** What fits into a datagram everywhere. Earlier versions send up to 40. */
+/** Fits into a datagram everywhere. Earlier versions send up to 40. */
 const MOST_MACS_SENT = 32;
 const MOST_MACS = 40;
 const MOST_BYTES = 1_500;
@@ -47,7 +46,7 @@ export function signHeartbeat(heartbeat: Heartbeat, key: KeyObject, shared: Buff
   return Buffer.concat([shared ? hmac(body, shared) : Buffer.alloc(SEAL_BYTES), body]);
 }
 
-/** Undefined for what no agent sends. */
+/** Undefined if it is malformed. */
 export function verifyHeartbeat(datagram: Buffer): ReceivedHeartbeat | undefined {
   if (datagram.length > MOST_BYTES) return undefined;
   let value: unknown;
@@ -68,12 +67,12 @@ export function isSigned({ datagram }: ReceivedHeartbeat, key: KeyObject): boole
   return verify(null, signed, key, Buffer.from(signature, "base64"));
 }
 
-/** As agents of earlier versions do it, all with the same key. */
+/** As agents of earlier versions do, all with the same key. */
 export function isEncrypted({ datagram }: ReceivedHeartbeat, shared: Buffer): boolean {
   return timingSafeEqual(hmac(datagram.subarray(SEAL_BYTES), shared), datagram.subarray(0, SEAL_BYTES));
 }
 
-/** Only what is known of it: a later version may send more. */
+/** Unknown fields are ignored: a later version may send more. */
 function heartbeatOf(value: unknown): Heartbeat | undefined {
   if (!isObject(value)) return undefined;
   const { node, started, number, sent, macs, letGo, unable } = value as Readonly<Record<keyof Heartbeat, unknown>>;

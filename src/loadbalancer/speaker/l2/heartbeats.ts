@@ -11,17 +11,17 @@ import { INTERVAL_MS, HeartbeatLiveness, type HeartbeatTimes } from "./liveness.
 export interface HeartbeatKeys {
   /** Signs what this node sends. */
   readonly own: KeyObject;
-  /** The public key of another node; undefined where its agent has published none, as those of earlier versions. */
+  /** Undefined if its agent has published none, as those of earlier versions. */
   of(node: string): KeyObject | undefined;
-  /** What agents of earlier versions seal with, and ask for; undefined where there are none. */
+  /** The shared key of earlier versions; undefined if there are none. */
   shared(): Buffer | undefined;
 }
 
 export interface HeartbeatOptions {
   readonly node: string;
-  /** The nodes, each with its addresses. */
+  /** The addresses of each node. */
   readonly peers: () => ReadonlyMap<string, readonly string[]>;
-  /** Whether its agent lives, as the controller sees it. */
+  /** Whether its agent is alive, by the controller. */
   readonly isMember: (node: string) => boolean;
   readonly keys: HeartbeatKeys;
   readonly macs: () => Iterable<string>;
@@ -56,7 +56,7 @@ export class Heartbeats {
     this.#options = options;
   }
 
-  /** The other candidates of addresses for which this node is one. */
+  /** The other candidates for the addresses of this node. */
   set partners(nodes: ReadonlySet<string>) {
     this.#partners = nodes;
   }
@@ -69,7 +69,7 @@ export class Heartbeats {
     this.#speak(false);
   }
 
-  /** Of the candidates for these addresses, who may answer for them, in order: the first does. */
+  /** In order: the first announces. */
   eligible(candidates: readonly string[], addresses: readonly Address[]): readonly string[] {
     const texts = addresses.map(String);
     return eligible(
@@ -79,12 +79,12 @@ export class Heartbeats {
     );
   }
 
-  /** What the earlier agent knew of the others; to be set before anything is wanted. */
+  /** Restores what the earlier agent knew; call it before anything is wanted. */
   remember(heartbeats: HeartbeatTimes): void {
     this.#liveness.remember(heartbeats, performance.now());
   }
 
-  /** What the agent after us should know of them. */
+  /** For the next agent. */
   get pulses(): HeartbeatTimes {
     return this.#liveness.pulses;
   }
@@ -128,11 +128,10 @@ export class Heartbeats {
     if (outcome === "returned" || isOther) this.#options.onChange();
   }
 
-  /** Sends a heartbeat and finds candidates that missed theirs. */
   beat(): void {
     const { node, peers, isMember, keys, isDeaf, log, onChange } = this.#options;
     const nodes = peers();
-    // One that is still a candidate has not been forgotten before it is none.
+    // A node is removed from the candidates before it is forgotten.
     this.#liveness.members(
       nodes.keys().filter((one) => one !== node && (isMember(one) || this.#partners.has(one))),
       performance.now(),
@@ -165,7 +164,7 @@ export class Heartbeats {
     this.#options.listenTo([...this.#addresses].flatMap(([node, addresses]) => (node === this.#options.node ? [] : addresses)));
   }
 
-  /** Why it is rejected before its signature is verified; a copy of a known one is not worth a verification. */
+  /** Checked before the signature: a copy of a known heartbeat is not verified. */
   #rejection(received: ReceivedHeartbeat, from: string): "stranger" | "stale" | "forged" | "unknown" | undefined {
     const { heartbeat } = received;
     const { node } = heartbeat;
@@ -178,7 +177,10 @@ export class Heartbeats {
     return (key ? isSigned(received, key) : shared && isEncrypted(received, shared)) ? undefined : "forged";
   }
 
-  /** Whether the node has an interface for the address, as far as it has reported. A node leaves an address only to those that it hears. */
+  /**
+   * Whether the node has an interface for the address, as far as reported. A node leaves an address only to nodes whose heartbeats it
+   * receives.
+   */
   #isAble(node: string, address: string): boolean {
     const isOurs = !isAbout(this.#unable ?? NONE, address);
     if (node === this.#options.node) return isOurs;
@@ -191,7 +193,7 @@ export class Heartbeats {
     this.#options.log.warn({ node, aheadMs: sent - Date.now() }, "heartbeats from candidate ignored: clocks differ by more than a minute");
   }
 
-  /** Also to silent ones, which are no candidates now, so that they know of this node when they resume. */
+  /** Also to silent ones, so that they know of this node when they resume. */
   #speak(letGo: boolean, nodes = this.#options.peers()): void {
     const { node, keys, macs, send } = this.#options;
     this.#listen(nodes);
@@ -205,7 +207,7 @@ export class Heartbeats {
     const own = this.#addresses.get(node) ?? [];
     for (const listener of listeners) {
       for (const address of this.#addresses.get(listener) ?? []) {
-        // By its source others know that it is ours.
+        // Its source address identifies the node.
         send(String(address), bytes, own.find(({ family }) => family === address.family)?.toString());
         l2Heartbeats.inc({ outcome: "sent" });
       }

@@ -1,7 +1,7 @@
 import { type Address, parseAddress, type Family } from "../../../ip/address.ts";
 import { DEVICE, isServiceAddress, type AddressRow } from "./ip-address-commands.ts";
 
-/** An interface on which addresses may be answered for. */
+/** An interface for service addresses. */
 export interface Nic {
   readonly name: string;
   readonly index: number;
@@ -24,12 +24,12 @@ interface Found {
 /** The node's interfaces, and which service addresses are on them. */
 export interface ObservedInterfaces {
   readonly rows: readonly Row[];
-  /** Of all interfaces, those that do not fit as well: frames with them come from this node. */
+  /** Of all interfaces: frames with these are our own. */
   readonly macs: ReadonlySet<string>;
   readonly ours: readonly Found[];
-  /** Those of `ours` that an earlier version has put on an interface of the node, by address and interface. */
+  /** Addresses that an earlier version added to an interface of the node, by address and interface. */
   readonly onNics: ReadonlySet<string>;
-  /** Interfaces on which the kernel does not answer ARP for addresses of other links: `arp_ignore`, which kube-proxy's strict ARP sets. */
+  /** Interfaces on which the kernel does not answer ARP for addresses of other links: `arp_ignore`, set by kube-proxy's strict ARP. */
   readonly ignoringArp: ReadonlySet<string>;
   /** Addresses that Plumbline did not add, with their interfaces. */
   readonly foreign: ReadonlyMap<string, readonly string[]>;
@@ -88,26 +88,25 @@ export function observed(dump: unknown, ignoringArp: ReadonlySet<string> = new S
   return { rows, macs, ours, onNics, ignoringArp, foreign, ipvs };
 }
 
-/** The interfaces for addresses of a family: those named, as far as they can carry it, or all that look like the node's own. */
+/** The named interfaces that can carry the family, or all of the node's own. */
 export function usableInterfaces({ rows }: ObservedInterfaces, family: Family, named: readonly string[] | undefined): Nic[] {
   return rows
     .filter(({ fits, linkLocal, name }) => fits && (family === 4 || linkLocal) && (named?.includes(name) ?? isNodesOwn(name)))
     .map(({ name, index, mac }) => ({ name, index, mac }));
 }
 
-/** Whether it looks like one that the node itself is on the network with. */
+/** Whether the name is that of a physical or similar interface. */
 export function isNodesOwn(name: string): boolean {
   return !NOT_BY_THEMSELVES.test(name);
 }
 
-/** Why there is none. */
+/** The message if there is none. */
 export function noUsableInterface(named: readonly string[] | undefined): string {
   return named === undefined
     ? "no usable interface: it must be up, support ARP and have no master"
     : `no usable interface among ${named.join(", ")}: it must exist, be up and have no master`;
 }
 
-/** As `ObservedInterfaces.onNics` has it. */
 export function addressKey({ address, nic }: { readonly address: Address | string; readonly nic: Nic }): string {
   return `${String(address)} ${nic.name}`;
 }

@@ -20,7 +20,7 @@ export function refreshOwned(ownerships: readonly AddressOwnership[], now: numbe
     ownership.phase.is === "holding" && ownership.phase.confirmed ? [{ ownership, phase: ownership.phase }] : [],
   );
   if (!due.some(({ phase }) => now - phase.refreshed >= REFRESH_MS)) return;
-  // What is due within the next second comes along: one process for all of them.
+  // What is due within the next second is included: one process for all of them.
   const along = due.filter(({ phase }) => now - phase.refreshed >= REFRESH_MS - ALONG_MS);
   along.sort((a, b) => a.phase.refreshed - b.phase.refreshed);
   for (const { ownership, phase } of along.slice(0, MOST)) {

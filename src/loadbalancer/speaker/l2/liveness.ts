@@ -2,14 +2,14 @@ import type { Heartbeat } from "./heartbeat.ts";
 import { NONE, type UnavailableAddresses } from "./unavailable-addresses.ts";
 
 export const INTERVAL_MS = 1_000;
-/** Three missed, and half an interval for the way. */
+/** Three missed heartbeats, and half an interval for the delay. */
 const SILENT_MS = 3.5 * INTERVAL_MS;
-/** When we were away ourselves for so long, it is not the others who were silent. */
+/** If this process was paused for so long, the others were not silent. */
 const AWAY_MS = 2 * INTERVAL_MS;
-/** Clocks differ; a heartbeat that was recorded and is played again is older than this. */
+/** The tolerated difference of clocks; a replayed heartbeat is older. */
 const MOST_SKEW_MS = 60_000;
 const UNHEARD_MS = 10_000;
-/** Of how many runs of an agent it is known which heartbeat was its last. */
+/** How many runs of an agent are remembered. */
 const MOST_RUNS = 4;
 
 interface Pulse {
@@ -24,37 +24,43 @@ export type HeartbeatTimes = ReadonlyMap<string, "heard" | "silent">;
 
 export type HeartbeatResult = "heard" | "returned" | "stale" | "skewed" | "stranger";
 
-/** What was heard of a node: also of one that is no member now, so that nothing of it can be played again. */
+/** Kept also for nodes that are no members, so that nothing can be replayed. */
 interface History {
   readonly last: Heartbeat;
-  /** By the start of a run, the number of its last heartbeat; the current run is the last. */
+  /** By the start of a run, the number of its last heartbeat; the current run is last. */
   readonly runs: ReadonlyMap<number, number>;
-  /** No other run is believed with a heartbeat that was sent before. Never ahead of our clock: one wrong time of a node must not make its next run stale. */
+  /**
+   * Heartbeats of another run that were sent before are rejected. Never ahead of our clock: one wrong time of a node must not make its next
+   * run stale.
+   */
   readonly since: number;
 }
 
-/** Which members are alive, by their heartbeats. Time is a parameter, so that tables can test it. */
+/** Time is a parameter. */
 export class HeartbeatLiveness {
   readonly #heartbeats = new Map<string, Pulse>();
   readonly #histories = new Map<string, History>();
-  /** What the agent before us knew, until it is known who is a member. */
+  /** The state of the earlier agent, until the members are known. */
   #remembered: HeartbeatTimes = new Map();
   #checkedAt: number | undefined;
 
-  /** For nodes that the earlier agent received heartbeats from, membership alone does not count: silent ones stay silent, others have three heartbeats to report. */
+  /**
+   * Nodes that the earlier agent received heartbeats from are not judged by membership alone: silent ones stay silent, others have three
+   * intervals to report.
+   */
   remember(heartbeats: HeartbeatTimes, now: number): void {
     if (this.#heartbeats.size === 0) this.#remembered = heartbeats;
     for (const [node, pulse] of this.#heartbeats)
       if (pulse.heard === undefined) this.#heartbeats.set(node, begun(heartbeats.get(node), now));
   }
 
-  /** For the agent after us. */
+  /** For the next agent. */
   get pulses(): HeartbeatTimes {
     const heard = [...this.#heartbeats].filter(([, pulse]) => pulse.heard !== undefined);
     return new Map([...this.#remembered, ...heard.map(([node, { silent }]) => [node, silent ? "silent" : "heard"] as const)]);
   }
 
-  /** Members come and go; one that returns is new, and judged by membership until it is heard. */
+  /** A member that returns is new, and judged by membership until its first heartbeat. */
   members(nodes: Iterable<string>, now: number): void {
     const present = new Set(nodes);
     for (const node of this.#heartbeats.keys()) if (!present.has(node)) this.#heartbeats.delete(node);
@@ -68,14 +74,14 @@ export class HeartbeatLiveness {
     return this.#heartbeats.has(node);
   }
 
-  /** Whether this or a later one of the same run was heard: each is sent to every address of this node. */
+  /** Whether this or a later one of the same run was received: each is sent to every address of this node. */
   hasHeard({ node, started, number }: Heartbeat): boolean {
     return number <= (this.#histories.get(node)?.runs.get(started) ?? -1);
   }
 
   /**
-   * Each heartbeat counts once, and none that is older than one that was heard. Within one run of an agent its count decides. Across runs its clock does: it
-   * may have started before its clock was right.
+   * Each heartbeat counts once, and none that is older than a received one. Within one run the number decides. Across runs the clock does:
+   * an agent may start before its clock is right.
    */
   hear(heartbeat: Heartbeat, now: number, wallClock: number): HeartbeatResult {
     const { node, started, number, sent } = heartbeat;
@@ -83,7 +89,7 @@ export class HeartbeatLiveness {
     if (!pulse) return "stranger";
     const history = this.#histories.get(node);
     const last = history?.last;
-    // One that follows the last at once was not recorded: a clock was set.
+    // One that follows the last at once is no replay: a clock was set.
     const follows = last?.started === started && number > last.number && now - (pulse.heard ?? -Infinity) <= SILENT_MS;
     if (!follows && Math.abs(sent - wallClock) > MOST_SKEW_MS) return "skewed";
     if (this.hasHeard(heartbeat) || (history && started !== history.last.started && sent <= history.since)) return "stale";
@@ -123,7 +129,7 @@ export class HeartbeatLiveness {
     return { silent, unheard };
   }
 
-  /** False only for one that was heard and then missed three. */
+  /** False only for one that sent heartbeats and then missed three. */
   isAlive(node: string): boolean {
     return !(this.#heartbeats.get(node)?.silent ?? this.#remembered.get(node) === "silent");
   }
@@ -133,12 +139,12 @@ export class HeartbeatLiveness {
     return [...this.#heartbeats].flatMap(([node, { warned }]) => (warned ? [node] : []));
   }
 
-  /** As it last reported; nothing for a node that became a member again. */
+  /** As last reported; empty for a node that became a member again. */
   unable(node: string): UnavailableAddresses {
     return this.#heartbeats.get(node)?.heard === undefined ? NONE : (this.#histories.get(node)?.last.unable ?? NONE);
   }
 
-  /** Those that were heard since they became members. */
+  /** Those with a heartbeat since they became members. */
   get heard(): string[] {
     return [...this.#heartbeats].flatMap(([node, { heard }]) => (heard === undefined ? [] : [node]));
   }

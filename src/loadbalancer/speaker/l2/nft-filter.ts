@@ -8,7 +8,7 @@ import { changedElements, fullTable, type NftFamily, type Sets } from "./nft-rul
 import type { AddressOnInterface } from "./address-ownership.ts";
 
 const FAMILIES = ["inet", "arp"] as const;
-/** Others flush all rules at times. */
+/** Other programs flush all rules at times. */
 const REWRITE_EVERY_MS = 60_000;
 const REJECTED = { minMs: 1_000, maxMs: 60_000 };
 const LOSES: Readonly<Record<NftFamily, string>> = {
@@ -19,9 +19,9 @@ const LOSES: Readonly<Record<NftFamily, string>> = {
 export type FilterState = { readonly is: "on" } | { readonly is: "off"; readonly why: string };
 
 export interface NftFilterOptions {
-  /** Has nftables take a text as a whole, or throws a KernelError. */
+  /** Atomic; throws a KernelError. */
   readonly nft: (text: string, signal: AbortSignal) => Promise<void>;
-  /** Ports, or ranges of them, to which untranslated packets may go. */
+  /** Ports or ranges that accept untranslated packets. */
   readonly exemptPorts: readonly string[];
   /** Rules are in place, or are known to be impossible. */
   readonly onApplied: () => void;
@@ -34,7 +34,7 @@ interface Table {
   off: string | undefined;
 }
 
-/** The nftables tables `plumbline`. An address goes on a link only when its rules are there, or cannot be. */
+/** The nftables tables `plumbline`. An address is added to a link only after its rules, unless they are impossible. */
 export class NftFilter {
   readonly #options: NftFilterOptions;
   readonly #tables: Readonly<Record<NftFamily, Table>>;
@@ -46,7 +46,7 @@ export class NftFilter {
     this.#tables = { inet: emptyTable(), arp: emptyTable() };
   }
 
-  /** What IPVS serves arrives untranslated, so packets to it must pass. */
+  /** IPVS traffic arrives untranslated, so packets to its addresses must pass. */
   want(addressesOnNics: readonly AddressOnInterface[], ipvs: ReadonlySet<string>): void {
     const addresses = new Map(addressesOnNics.map(({ address }) => [String(address), address]));
     const dropped = [...addresses.values()].filter((address) => !ipvs.has(String(address)));
@@ -107,7 +107,7 @@ export class NftFilter {
   async #apply(family: NftFamily, isRewrite: boolean, signal: AbortSignal): Promise<void> {
     const table = this.#tables[family];
     const { have, want, off } = table;
-    // Where no address ever was there is no table.
+    // Without any address there is no table.
     if (!have && !hasAddresses(want)) return;
     // A rejected table is retried with backoff, not with each address.
     if (!isRewrite && (off !== undefined || !this.#differs(family))) return;

@@ -1,10 +1,12 @@
-/** Elements by the name of their set. */
 export type Sets = ReadonlyMap<string, ReadonlySet<string>>;
 export type NftFamily = "inet" | "arp";
 
 const TABLE = "plumbline";
 
-/** Packets that kube-proxy has not translated meet the node's own services; ICMP aside, those must not be reachable at a service address. */
+/**
+ * Packets that kube-proxy has not translated would reach the node's own services, which must not be reachable at a service address, except
+ * for ICMP.
+ */
 const INET = `
   chain input {
     type filter hook input priority filter; policy accept;
@@ -30,7 +32,7 @@ const TABLES = {
   arp: { types: { addresses: "type ipv4_addr", selected: "type ifname . ipv4_addr" }, rules: ARP },
 } as const;
 
-/** The whole table in place of what there was, at once. */
+/** Replaces the whole table atomically. */
 export function fullTable(family: NftFamily, sets: Sets): string {
   const { types, rules } = TABLES[family];
   const declared = Object.entries(types).map(([name, type]) => {
@@ -47,7 +49,7 @@ export function fullTable(family: NftFamily, sets: Sets): string {
   ].join("\n");
 }
 
-/** What must change in the sets; empty when nothing must. */
+/** Empty if the sets are equal. */
 export function changedElements(family: NftFamily, have: Sets, want: Sets): string {
   return Object.keys(TABLES[family].types)
     .flatMap((name) => {

@@ -18,11 +18,10 @@ const OUTLAST_MS = 5_000;
 /** As many lines as a pipe takes at once. */
 const CHUNK = 1_500;
 
-/** Addresses on the links of one namespace. */
 export class NodeLinks {
   readonly #netns: string | undefined;
   readonly #log: Log;
-  /** What an earlier version has put on the node's interfaces, by address and interface. */
+  /** Addresses that an earlier version added to the node's interfaces, by address and interface. */
   #onNics: ReadonlySet<string> = new Set();
   #hasDevice = false;
   /** Addresses on our link whose local route is missing: the kernel does not accept their packets. */
@@ -38,7 +37,7 @@ export class NodeLinks {
     const ignoringArp = await this.#ignoringArp(signal);
     for (let attempt = 1; ; attempt++) {
       const { stdout, stderr } = await run("ip", [...entry, "-j", "addr"], { signal, namespace: this.#netns });
-      // A link that was left out would cost its addresses.
+      // A missing link would cost its addresses.
       if (!stderr.includes(INTERRUPTED)) return this.#routed(this.#remember(observed(JSON.parse(stdout), ignoringArp)), signal);
       if (attempt === MOST_READS)
         throw new KernelError("Timeout", "links change faster than they can be read", {
@@ -53,7 +52,7 @@ export class NodeLinks {
     const drops = steps.drop.flatMap((addressOnNic) => this.#drops(addressOnNic).map((args) => ({ addressOnNic, args })));
     const kept = [...steps.refresh, ...steps.add];
     const created = kept.length === 0 || this.#hasDevice ? [] : CREATE_DEVICE;
-    // An address that several interfaces answer for is there once.
+    // An address of several interfaces is added once.
     const addresses = [...new Map(kept.map(({ address }) => [String(address), address])).entries()];
     // The kernel adds the local route only together with the address.
     const cleared = addresses.filter(([text]) => this.#unrouted.has(text)).map(([, address]) => deleteArgs(address));
@@ -90,7 +89,7 @@ export class NodeLinks {
     );
   }
 
-  /** Takes the form that earlier versions gave off the node's interfaces. The kernel or the process for frames answers for these without it. */
+  /** Removes addresses of earlier versions from the node's interfaces. The kernel or the packet socket answers for them without it. */
   async takeOffNics(addressesOnNics: readonly AddressOnInterface[], signal: AbortSignal): Promise<void> {
     const lines = addressesOnNics
       .filter((addressOnNic) => this.#onNics.has(addressKey(addressOnNic)))
@@ -98,7 +97,7 @@ export class NodeLinks {
     await changeAll(lines, { signal, namespace: this.#netns });
   }
 
-  /** A restart costs nothing: the addresses outlive it. Where there is none, nothing of ours stays. */
+  /** Owned addresses outlive a restart; without any, nothing of ours stays. */
   async outlast(owned: readonly Due[], leaving: readonly Drop[]): Promise<void> {
     const signal = AbortSignal.timeout(OUTLAST_MS);
     const rest = [...owned];

@@ -18,27 +18,26 @@ import {
 const AGAIN_MS = 1_000;
 const DEFEND_EVERY_MS = 10_000;
 const CHECK_EVERY_MS = 1_000;
-/** A kernel may be so slow, and no slower. */
+/** The longest that the kernel may take. */
 const SLOW_MS = 10_000;
 
-/** Which addresses this node acquires, keeps and releases, and when. Pure: `step` returns what is to be done, the other methods take the results. */
+/** Pure: `step` returns what to do, the other methods take the results. */
 export class OwnedAddresses {
   readonly #self: string;
   readonly #kernelAnswers: (addressOnNic: AddressOnInterface) => boolean;
-  /** By address. */
   readonly #ownerships = new Map<string, AddressOwnership[]>();
-  /** By address and interface: what could not be dropped and is to be dropped again is dropped once. */
+  /** By address and interface, so that a repeated drop is executed once. */
   readonly #drops = new Map<string, AddressOnInterface>();
   #checkAt = 0;
   #checked = -1;
 
-  /** Where the kernel does not answer, the packet socket does while it runs. */
+  /** If the kernel does not answer, the packet socket does while it runs. */
   constructor(self: string, kernelAnswers: (addressOnNic: AddressOnInterface) => boolean = () => true) {
     this.#self = self;
     this.#kernelAnswers = kernelAnswers;
   }
 
-  /** Of an agent before us; the kernel still has it. What is on our own link belongs to the interfaces that are wanted first. */
+  /** An address of an earlier agent that is still in the kernel. If it is on our own link, it belongs to the first wanted interfaces. */
   adopt(addressOnNic: AddressOnInterface, validSeconds: number, now: number): void {
     const until = now + (validSeconds - 1) * 1_000;
     const phase = {
@@ -54,7 +53,6 @@ export class OwnedAddresses {
     this.#ownerships.set(String(addressOnNic.address), [...others, { ...addressOnNic, candidates: [this.#self], phase }]);
   }
 
-  /** From now on these, and no others. */
   want(wanted: readonly AddressToOwn[], now: number): void {
     const before = new Map(this.#ownerships);
     this.#ownerships.clear();
@@ -98,7 +96,6 @@ export class OwnedAddresses {
     return steps;
   }
 
-  /** Nobody has answered for these until now. */
   silent(addressesOnNics: readonly AddressOnInterface[], now: number): void {
     for (const { phase, ...addressOnNic } of this.#each(addressesOnNics)) {
       if (phase.is !== "listening") continue;
@@ -108,13 +105,12 @@ export class OwnedAddresses {
     }
   }
 
-  /** The machine was paused: its addresses are older than its monotonic clock says, and others may have them by now. */
+  /** The machine was paused: its addresses are older than its monotonic clock says, and others may have taken them. */
   aged(ms: number): void {
     for (const ownership of this.#all)
       if (ownership.phase.is === "holding") ownership.phase = { ...ownership.phase, until: ownership.phase.until - ms };
   }
 
-  /** Nothing is known of what is being probed for. */
   deaf(now: number): void {
     for (const ownership of this.#all) {
       if (ownership.phase.is === "listening" || ownership.phase.is === "probing")
@@ -122,34 +118,34 @@ export class OwnedAddresses {
     }
   }
 
-  /** Probes do not get out. */
+  /** Probes cannot be sent. */
   unsent(device: string, text: string, now: number): void {
     for (const ownership of this.#all)
       if (ownership.nic.name === device && (ownership.phase.is === "listening" || ownership.phase.is === "probing"))
         ownership.phase = { is: "failed", message: text, again: now + AGAIN_MS };
   }
 
-  /** Another node has let something go: what was in use may be free, and need not be waited for. */
+  /** Another node has released an address: one that was in use may be free. */
   hurry(now: number): void {
     for (const ownership of this.#all) if (ownership.phase.is === "in-use") ownership.phase = { ...ownership.phase, again: now };
   }
 
-  /** The addresses that are there, of all that should be: the rest is put back with the next step, not with the next refresh. */
+  /** The addresses that exist: missing ones are added with the next step, not with the next refresh. */
   present(found: ReadonlySet<string>): void {
     for (const ownership of this.#all)
       if (ownership.phase.is === "holding" && ownership.phase.confirmed && !found.has(String(ownership.address)))
         ownership.phase = { ...ownership.phase, refreshed: -Infinity };
   }
 
-  /** Frames were not answered for a while. What the kernel does not answer for, another may have taken since: it is probed again. */
+  /** Frames were not answered for a while. Addresses that the kernel does not answer for are probed again. */
   unanswered(now: number): void {
     for (const ownership of this.#all)
       if (ownership.phase.is === "holding" && ownership.nic.name !== DEVICE && !this.#kernelAnswers(ownership)) this.#lose(ownership, now);
   }
 
   /**
-   * The kernel has these. One that came too late may belong to another by now, and is probed again. A new one that the kernel added slowly is ours if all
-   * frames until now are known and no other machine was among them. Returns those that are owned.
+   * The kernel has these. A late one may belong to another machine by now, and is probed again. A new one that was added slowly is ours if
+   * all frames until now are known and no other machine answered. Returns those that are owned.
    */
   kept(due: readonly Due[], now: number, heardAll = false): readonly Due[] {
     const owned: Due[] = [];
@@ -183,7 +179,7 @@ export class OwnedAddresses {
     for (const addressOnNic of add) this.#put(addressOnNic, { is: "probing", from: now, sent: 0 });
   }
 
-  /** Another MAC answers for the address. Tells what that means here. */
+  /** Another MAC answers for the address. Returns what that means here. */
   claimed(address: Address, device: string, mac: string, node: string | undefined, now: number): "nothing" | "in-use" | "kept" | "let-go" {
     const ownership = this.#at(address, device);
     if (!ownership) return "nothing";
@@ -198,7 +194,7 @@ export class OwnedAddresses {
       ownership.phase = { is: "in-use", rival: mac, again: now + AGAIN_MS };
       return "let-go";
     }
-    // With another node it is settled in a moment; a stranger stays.
+    // A conflict with another node ends in a moment; a stranger stays.
     const rival = node === undefined ? { rival: { mac, heard: now } } : {};
     const owned: OwnedPhase = { ...phase, ...rival, ...(!phase.confirmed && { contested: true }) };
     const isDefended = owned.announced === ANNOUNCEMENTS && now >= owned.announceAt + DEFEND_EVERY_MS;
@@ -206,7 +202,7 @@ export class OwnedAddresses {
     return isDefended || phase.rival?.mac !== owned.rival?.mac ? "kept" : "nothing";
   }
 
-  /** Another node probes for the address too. Of two that probe at once, one waits. */
+  /** Another node probes for the address too. One of the two waits. */
   contended(address: Address, device: string, mac: string, node: string | undefined, now: number): void {
     const ownership = this.#at(address, device);
     if (ownership?.phase.is === "holding" && !ownership.phase.confirmed) ownership.phase = { ...ownership.phase, contested: true };
@@ -215,11 +211,10 @@ export class OwnedAddresses {
     if (now < phase.from) return;
     const waits = shouldWait({ node: this.#self, mac: ownership.nic.mac }, { node, mac }, ownership.candidates);
     if (waits) ownership.phase = { ...phase, is: "probing", from: now + AGAIN_MS, sent: 0 };
-    // The other may have begun after our last probe, and must hear of us.
+    // The other may have begun after our last probe, and must receive one.
     else ownership.phase = { ...phase, is: "probing", sent: Math.min(phase.sent, PROBES - 1) };
   }
 
-  /** Undefined for what is not wanted. */
   state(address: Address): OwnershipState | undefined {
     return ownershipState(this.#ownerships.get(String(address)) ?? []);
   }
@@ -232,17 +227,15 @@ export class OwnedAddresses {
     return [...this.#ownerships.values()].flat();
   }
 
-  /** What the kernel has, and for how long it may be relied on. */
+  /** With the time until which it is valid. */
   get owned(): readonly Due[] {
     return this.#all.flatMap((ownership) => (ownership.phase.is === "holding" ? [{ ...ownership, by: ownership.phase.until }] : []));
   }
 
-  /** What was to be dropped and has not been. */
   get leaving(): readonly Drop[] {
     return [...this.#drops.values()].map((addressOnNic) => this.#dropOf(addressOnNic));
   }
 
-  /** When there is something to do again, at the latest in a second. */
   due(now: number): number {
     if (this.#drops.size > 0) return now;
     let due = now + CHECK_EVERY_MS;
@@ -250,7 +243,7 @@ export class OwnedAddresses {
     return due;
   }
 
-  /** One a second, in turn. */
+  /** One per second, in turn. */
   #check(holding: readonly AddressOwnership[], now: number, steps: Writable<Steps>): void {
     if (now < this.#checkAt || holding.length === 0) return;
     this.#checkAt = now + CHECK_EVERY_MS;
@@ -290,7 +283,7 @@ export class OwnedAddresses {
   }
 }
 
-/** It was answered for on the interfaces that were selected then; which those are is known only now. */
+/** The interfaces that were selected then are known only now. */
 const adopted = (ownerships: readonly AddressOwnership[]) =>
   ownerships.find(({ nic, phase }) => nic.name === DEVICE && phase.is === "holding");
 

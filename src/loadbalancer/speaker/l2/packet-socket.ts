@@ -10,7 +10,7 @@ import type { Nic } from "./interfaces.ts";
 /** Set by the build. */
 declare const PACKET_SOCKET_SCRIPT: string | undefined;
 
-/** Read when it is started: programs that never start it are also run without the file. */
+/** Read at start: programs that never start it also run without the file. */
 function script(): string {
   return typeof PACKET_SOCKET_SCRIPT === "string"
     ? PACKET_SOCKET_SCRIPT
@@ -21,7 +21,7 @@ const PROTOCOL = { 4: "2054", 6: "34525" } as const;
 
 /** It answers in a moment, or never. */
 const STUCK_MS = 5_000;
-/** A second less than others need to find this node silent and the address free. */
+/** A second less than others need to consider this node silent. */
 const LEASE_S = 3;
 const RENEW_MS = 1_000;
 const ERROR_EVERY_MS = 60_000;
@@ -36,7 +36,7 @@ export interface PacketSocketEvents {
   onRequests(address: Address, device: string, times: number): void;
   /** Its lease was not renewed in time, and it has stopped answering. */
   onLapse(): void;
-  /** From one of those who are listened to. */
+  /** Only from addresses that are listened to. */
   onDatagram(bytes: Buffer, from: string): void;
   /** A frame could not be sent. */
   onFailed(device: string, reason: string): void;
@@ -44,7 +44,7 @@ export interface PacketSocketEvents {
 
 export interface PacketSocketOptions extends PacketSocketEvents {
   readonly netns?: string | undefined;
-  /** Of the heartbeats. */
+  /** The heartbeat port. */
   readonly port: number;
   readonly log: Log;
 }
@@ -53,7 +53,6 @@ export interface PacketSocketOptions extends PacketSocketEvents {
 export class PacketSocket {
   readonly #options: PacketSocketOptions;
   readonly #watched = new Map<string, Buffer>();
-  /** MACs by interface and address. */
   readonly #answers = new Map<string, string>();
   #leaseEnd = 0;
   #senders: readonly string[] = [];
@@ -82,7 +81,7 @@ export class PacketSocket {
     );
   }
 
-  /** Why nothing can be sent or received; undefined while it can. */
+  /** Undefined while it works. */
   get fault(): string | undefined {
     return this.#fault;
   }
@@ -91,7 +90,7 @@ export class PacketSocket {
     return this.#ready;
   }
 
-  /** From now on frames about these addresses are reported, and no others. */
+  /** Replaces the addresses whose frames are reported. */
   watch(addresses: readonly Address[]): void {
     const wanted = new Map(addresses.map((address) => [String(address), octets(address)]));
     for (const [text, bytes] of this.#watched)
@@ -108,17 +107,16 @@ export class PacketSocket {
     this.check(address, nic);
   }
 
-  /** Whether anybody else has what is ours. */
+  /** Whether another machine has an owned address. */
   check(address: Address, { name, mac }: Nic): void {
     this.#write("tx", name, PROTOCOL[address.family], probe(mac, address).toString("hex"));
   }
 
-  /** After the last probe. */
   leave(address: Address, { name }: Nic): void {
     if (address.family === 6) this.#write("leave", name, hexOf(address));
   }
 
-  /** From now on requests on the interface are answered, where the kernel does not do it by itself, while this process renews the lease. */
+  /** Answers requests on the interface, if the kernel does not, while this process renews the lease. */
   answer(address: Address, { name, mac }: Nic): void {
     const key = `${name} ${hexOf(address)}`;
     if (!this.#ready || this.#answers.get(key) === mac) return;
@@ -132,8 +130,8 @@ export class PacketSocket {
   }
 
   /**
-   * Has it go on answering. By the clock that both processes share, so that what lay in the pipe while either was stopped does not count. To be called also
-   * before anything is done on the strength of what it answers for: we may have slept.
+   * Renews the lease. The time is from the clock that both processes share, so that data in the pipe while either was stopped does not
+   * count. Call it also before acting on what it answers for: this process may have been suspended.
    */
   renew(): void {
     const now = Number(process.hrtime.bigint()) / 1e9;
@@ -147,12 +145,12 @@ export class PacketSocket {
     this.#write("tx", name, PROTOCOL[address.family], announcement(mac, address).toString("hex"));
   }
 
-  /** With this source, where the node has it. */
+  /** Uses this source address, if the node has it. */
   send(address: string, bytes: Buffer, source: string | undefined): void {
     this.#write("udp", address, bytes.toString("hex"), ...(source === undefined ? [] : [source]));
   }
 
-  /** Datagrams from these addresses are reported, and no others. */
+  /** Replaces the addresses whose datagrams are reported. */
   listenTo(addresses: readonly Address[]): void {
     this.#senders = addresses.map((address) => octets(address).toString("hex"));
     this.#write("senders", ...this.#senders);
@@ -236,7 +234,7 @@ export class PacketSocket {
     this.#options.onLapse();
   }
 
-  /** Lost while the process is not there; `sync` tells. */
+  /** Lost while the process does not run; see `sync`. */
   #write(...parts: string[]): void {
     if (!this.#ready) return;
     if (this.#outbox.length === 0) queueMicrotask(() => this.#process?.write(this.#outbox.splice(0).join("")));

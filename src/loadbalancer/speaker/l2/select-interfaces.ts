@@ -4,15 +4,15 @@ import { usableInterfaces, isNodesOwn, noUsableInterface, type Nic, type Observe
 export interface L2Address {
   readonly address: Address;
   readonly service: string;
-  /** Undefined: all that fit. */
+  /** Undefined: all suitable ones. */
   readonly interfaces?: readonly string[] | undefined;
-  /** In election order, with us among them wherever we stand. Those who are silent may be left out or not: who of them lives is decided here too. */
+  /** In election order, including this node. Silent ones may be included. */
   readonly candidates: readonly string[];
 }
 
 /**
- * Where an address would be on this node, or why it cannot be there. What the node itself is reached by, it must not answer for as a service: all
- * that is not translated would be dropped.
+ * The interfaces of an address on this node, or why there are none. The node's own addresses are never announced: untranslated traffic to
+ * them would be dropped.
  */
 export function selectInterfaces(
   { address, interfaces }: L2Address,
@@ -27,10 +27,10 @@ export function selectInterfaces(
   return nics.length === 0 ? { obstacle: noUsableInterface(interfaces) } : { nics };
 }
 
-/** The addresses that this node leaves to others: all of a Service, if one of them has no interface here. Its addresses stay together. */
+/** All addresses of a Service, if one of them has no interface here: they stay together. */
 export function withoutInterface(wanted: Iterable<L2Address>, observed: ObservedInterfaces): ReadonlySet<string> {
   const all = [...wanted];
-  // Thousands of addresses are selected for a few sets of interfaces.
+  // Thousands of addresses use a few sets of interfaces.
   const known = new Map<string, boolean>();
   const fits = ({ address: { family }, interfaces }: L2Address): boolean => {
     const selection = `${family} ${interfaces?.join(" ") ?? "*"}`;

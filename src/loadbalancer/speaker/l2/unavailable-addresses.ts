@@ -1,11 +1,11 @@
 import { hash } from "node:crypto";
 
-/** Addresses that a node cannot answer for at the moment, in the form in which it tells the others: a few bytes for each, or all. */
+/** Addresses that a node cannot announce, as sent to the others: a few bytes for each, or all. */
 export type UnavailableAddresses = readonly string[];
 
 export const NONE: UnavailableAddresses = [];
 const ALL: UnavailableAddresses = ["*"];
-/** What fits into a datagram. Whoever cannot answer for more leaves all addresses to others. */
+/** Fits into a datagram. A node with more leaves all addresses to others. */
 const MOST = 20;
 const MARK = /^[0-9a-f]{8}$/;
 
