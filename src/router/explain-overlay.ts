@@ -24,63 +24,110 @@ interface OverlayInputs {
 }
 
 /**
- * Whether frames arrive at other nodes. A failing path has two ends: the cause is the end with more failing paths. The other end depends on it.
+ * Whether frames arrive at other nodes. A failing path has two ends; the end that has more against it is named as the cause, and the other end depends on it.
+ * Both ends are named until the evidence is in.
  */
 export function explainOverlay(inputs: OverlayInputs): HealthStatement[] {
   const { node, status, dependencies } = inputs;
   if (!status.overlay) return [];
-  const component = overlayComponent(node);
-  const base = { component, domain: "router" as const };
-  const paths = pathsOf(inputs);
-  const [first] = paths.values();
-  if (!first) return [{ ...base, health: "Healthy", dependencies }];
+  const base = { component: overlayComponent(node), domain: "router" as const };
+  const ends = failingEnds(inputs, node);
+  if (ends.size === 0) return [{ ...base, health: "Healthy", dependencies }];
   const condition = status.conditions?.find(({ type }) => type === "OverlayReachable");
   const since = condition?.status === "False" ? condition.lastTransitionTime : undefined;
   const found = { ...base, ...(since !== undefined && { since }) };
-  const worse = [...paths.keys()].filter((other) => isWorse(other, inputs, paths.size));
-  if (worse.length === paths.size) {
-    const others = worse.map((other): Dependency => ({ component: overlayComponent(other), as: "part" }));
-    return [{ ...found, health: "Healthy", dependencies: [...dependencies, ...others] }];
-  }
-  const health = [...paths.values()].some(({ reason }) => reason !== "TooLarge" && reason !== "Loss") ? "Down" : "Degraded";
-  return [{ ...found, health, reason: first.reason, message: messageOf(node, paths), dependencies, fix: fixOf(node, first) }];
+  const own = evidence(inputs, node);
+  const worse = [...ends.keys()].filter((other) => moreAgainst(evidence(inputs, other), own) > 0);
+  const others = worse.map((other): Dependency => ({ component: overlayComponent(other), as: "part" }));
+  for (const other of worse) ends.delete(other);
+  const paths = [...ends.values()].flat();
+  if (paths.length === 0) return [{ ...found, health: "Healthy", dependencies: [...dependencies, ...others] }];
+  const lowest = LAYERS.find((reason) => paths.some((path) => path.reason === reason)) ?? "Loss";
+  const health = lowest === "TooLarge" || lowest === "Loss" || own.reached ? "Degraded" : "Down";
+  const isCertain = ends.size > 1 && own.isIsolated && [...ends.keys()].every((other) => evidence(inputs, other).reached);
+  const suspects = isCertain ? [node] : [node, ...ends.keys()];
+  const message = messageOf(node, ends);
+  return [{ ...found, health, reason: lowest, message, dependencies, fix: fixOf(namesOf(suspects), lowest, paths) }];
 }
 
-/** By the other end, what this node reports, else what the other end reports. */
-function pathsOf({ node, status, reader }: OverlayInputs): Map<string, Path> {
-  const paths = new Map((status.overlay?.failing ?? []).map((path) => [path.node, path]));
+/** From the lowest layer: what is built on it fails with it. */
+const LAYERS = ["NoPath", "NoAnswer", "Loss", "TooLarge", "NoEVPNRoute", "NoAnswerInVNI"] as const satisfies readonly Path["reason"][];
+
+/** By the other end, what one of both ends reports. */
+function failingEnds({ namespace, reader }: Pick<OverlayInputs, "namespace" | "reader">, node: string): Map<string, Path[]> {
+  const own = reader.get(RouterNodeConfigurationStatus, `${namespace}/${node}`)?.status?.overlay?.failing ?? [];
+  const ends = Map.groupBy(own, (path) => path.node);
   for (const { metadata, status: other } of reader.by(byFailingNode, node)) {
-    const path = other?.overlay?.failing?.find((one) => one.node === node);
-    if (path && !paths.has(metadata.name)) paths.set(metadata.name, path);
+    const paths = other?.overlay?.failing?.filter((one) => one.node === node) ?? [];
+    if (!ends.has(metadata.name)) ends.set(metadata.name, paths);
   }
-  return paths;
+  return ends;
 }
 
-/** Of two ends with as many failing paths, the one that comes first by name is the cause: one cause is enough. */
-function isWorse(other: string, { node, namespace, status, reader }: OverlayInputs, count: number): boolean {
-  const reporters = reader.by(byFailingNode, other).map(({ metadata }) => metadata.name);
-  const own = reader.get(RouterNodeConfigurationStatus, `${namespace}/${other}`)?.status?.overlay?.failing ?? [];
-  const ends = new Set([...reporters, ...own.map((path) => path.node)]);
-  if (status.overlay?.failing?.some((path) => path.node === other)) ends.add(node);
-  return ends.size > count || (ends.size === count && other < node);
+interface Evidence {
+  readonly node: string;
+  /** None of its sessions with the fabric is up, or one of its links is down. */
+  readonly isCutOff: boolean;
+  /** It reports failing paths, and one that works. Without any failing path, its report may be from before the fault. */
+  readonly reached: boolean;
+  readonly isIsolated: boolean;
+  readonly ends: number;
 }
 
-function messageOf(node: string, paths: ReadonlyMap<string, Path>): string {
-  const others = [...paths.keys()].sort();
-  const named = others.slice(0, 5).join(", ") + (others.length > 5 ? ` and ${others.length - 5} more` : "");
-  const [first] = paths.values();
-  const { reason, vnis, message = "" } = first ?? {};
-  if (paths.size === 1 && first?.node !== node) return message;
-  if (reason === "NoAnswerInVNI")
-    return `VNI ${vnis ?? "?"}: frames do not arrive between ${node} and ${named}; the underlay carries small packets`;
-  if (reason === "NoEVPNRoute") return `VNI ${vnis ?? "?"}: EVPN routes do not pass between ${node} and ${named}`;
-  if (reason === "NoPath") return `No answer on the underlay between ${node} and ${named}, not even to pings`;
-  if (reason === "NoAnswer") return `No probe is answered between ${node} and ${named}, although pings are and the agents are alive`;
-  return message;
+function evidence(inputs: OverlayInputs, node: string): Evidence {
+  const {
+    overlay,
+    sessions = [],
+    links = [],
+  } = inputs.reader.get(RouterNodeConfigurationStatus, `${inputs.namespace}/${node}`)?.status ?? {};
+  const fabric = sessions.filter(({ vrf }) => vrf === "default");
+  const isReported = (overlay?.failing ?? []).length > 0;
+  return {
+    node,
+    isCutOff: (fabric.length > 0 && fabric.every(({ state }) => state !== "Established")) || links.some(({ state }) => state !== "Up"),
+    reached: isReported && (overlay?.reached ?? 0) > 0,
+    isIsolated: isReported && overlay?.reached === 0,
+    ends: failingEnds(inputs, node).size,
+  };
 }
 
-function fixOf(node: string, { reason, vnis }: Path): Fix {
-  const vni = /^\d+/.exec(vnis ?? "")?.[0];
+/** Positive if there is more against the first. Names decide between equals: one cause is enough. */
+function moreAgainst(one: Evidence, other: Evidence): number {
+  return (
+    Number(one.isCutOff) - Number(other.isCutOff) ||
+    Number(other.reached) - Number(one.reached) ||
+    one.ends - other.ends ||
+    Number(one.isIsolated) - Number(other.isIsolated) ||
+    (one.node < other.node ? 1 : -1)
+  );
+}
+
+function messageOf(node: string, ends: ReadonlyMap<string, readonly Path[]>): string {
+  const rows = [...ends].flatMap(([end, paths]) => paths.map((path) => ({ ...path, end })));
+  const byReason = Map.groupBy(rows, ({ reason }) => reason);
+  return LAYERS.flatMap((reason) => {
+    const [first, ...more] = byReason.get(reason) ?? [];
+    if (!first) return [];
+    const others = [...new Set([first, ...more].map(({ end }) => end))].sort();
+    return sentenceOf(reason, first, `between ${node} and ${namesOf(others)}`);
+  }).join("; ");
+}
+
+function sentenceOf(reason: Path["reason"], { vnis = "?", message }: Path, between: string): string {
+  if (reason === "NoAnswerInVNI") return `VNI ${vnis}: frames do not arrive ${between}; the underlay carries small packets`;
+  if (reason === "NoEVPNRoute") return `VNI ${vnis}: EVPN routes do not pass ${between}`;
+  if (reason === "NoPath") return `No answer on the underlay ${between}, not even to pings`;
+  if (reason === "NoAnswer") return `No probe is answered ${between}, although pings are and the agents are alive`;
+  return `${message} (${between})`;
+}
+
+/** The first five. */
+function namesOf(nodes: readonly string[]): string {
+  return nodes.slice(0, 5).join(", ") + (nodes.length > 5 ? ` and ${nodes.length - 5} more` : "");
+}
+
+function fixOf(node: string, reason: Path["reason"], paths: readonly Path[]): Fix {
+  const vni = /^\d+/.exec(paths.find((path) => path.reason === reason)?.vnis ?? "")?.[0];
   if (reason === "NoAnswerInVNI") {
     return {
       text: `check on ${node} what drops UDP port 4789, and at the switches whether they filter EVPN routes of ${node}`,
@@ -89,7 +136,7 @@ function fixOf(node: string, { reason, vnis }: Path): Fix {
   }
   if (reason === "NoEVPNRoute") {
     return {
-      text: `check whether the switches filter EVPN routes from or to ${node}, and the route targets of its VNIs`,
+      text: `check whether the switches filter EVPN routes from or to ${node}, and the route targets of the VNIs`,
       command: `vtysh -N plumbline-router -c "show evpn vni ${vni ?? "VNI"}"`,
     };
   }

@@ -192,7 +192,7 @@ function overlayStatus({ vtep, report }: OverlayState): NonNullable<Status["over
   const failing = (report?.failing ?? []).slice(0, MOST_PATHS);
   return {
     ...(vtep !== undefined && { vtep }),
-    ...(report && { probed: report.probed }),
+    ...(report && { probed: report.probed, reached: report.reached }),
     ...(failing.length > 0 && { failing: [...failing] }),
   };
 }

@@ -17,6 +17,8 @@ const EVENTUALLY = { timeout: 120_000, interval: 500 };
 
 let namespaces: TestNamespaces;
 let nodes: { netns: string; prober: OverlayProber }[];
+/** Everything that a node has reported to fail, in order. */
+let history: string[][][];
 let stop: AbortController;
 let running: Promise<unknown>;
 
@@ -57,6 +59,7 @@ beforeEach(async () => {
   }
   stop = new AbortController();
   const keys = names.map(signingKey);
+  history = names.map(() => []);
   nodes = names.map((netns, index) => ({ netns, prober: proberOf(index, netns, keys) }));
   running = Promise.all(nodes.map(({ prober }) => prober.run(stop.signal)));
 });
@@ -71,7 +74,7 @@ function proberOf(index: number, netns: string, keys: readonly SigningKey[]): Ov
   return new OverlayProber({
     netns,
     log: createLog({ level: process.env["PROBE_LOG"] ? "info" : "silent" }),
-    onChange: () => {},
+    onChange: () => history[index]?.push(failing(index) ?? []),
     onDropped: () => {},
     async observe(signal) {
       const links = await readLinks(netns, signal);
@@ -138,6 +141,19 @@ describe("probes of three nodes with two VNIs", () => {
       expect(failing(0)).toEqual(["node1 NoAnswerInVNI 111"]);
       expect(failing(2)).toEqual(["node1 NoAnswerInVNI 111"]);
     }, EVENTUALLY);
+  });
+
+  test("tell loss from a dead VNI, and name all lossy paths in the first report", async () => {
+    await allAnswered();
+    for (const reports of history) reports.length = 0;
+    const { netns = "" } = nodes[1] ?? {};
+    const chain = "add table ip loss; add chain ip loss in { type filter hook prerouting priority 0 ; }";
+    execFileSync("ip", ["netns", "exec", netns, "nft", `${chain}; add rule ip loss in numgen random mod 10 < 3 drop`]);
+    const wanted = [["node1 Loss"], ["node0 Loss", "node2 Loss"], ["node1 Loss"]];
+    await vi.waitFor(() => expect(nodes.map((_, index) => failing(index))).toEqual(wanted), EVENTUALLY);
+    for (const [index, reports] of history.entries()) for (const report of reports) expect([[], wanted[index]]).toContainEqual(report);
+    execFileSync("ip", ["netns", "exec", netns, "nft", "delete table ip loss"]);
+    await allAnswered();
   });
 
   test("tell a small MTU from a dead path", async () => {

@@ -12,7 +12,10 @@ const at = (seconds: number, answered: boolean, about: Pick<ProbeResult, "peer" 
   answered,
 });
 const after = (...results: ProbeResult[]): PairStates => observe(new Map(), results);
-const judged = (states: PairStates, seconds: number, live = true) => judge(states, pair, { now: seconds * 1000, isLive: () => live });
+const CLEAN = { lost: 0, sent: 20 };
+const DEAD = { lost: 20, sent: 20 };
+const judged = (states: PairStates, seconds: number, { live = true, path = CLEAN } = {}) =>
+  judge(states, pair, { now: seconds * 1000, isLive: () => live, path: () => path });
 
 test("an answered probe is ok, one lost probe after it is still ok and is probed again", () => {
   expect(judged(after(at(0, true)), 1)).toEqual({ state: "ok" });
@@ -24,25 +27,38 @@ test("an answered probe is ok, one lost probe after it is still ok and is probed
 
 test("three lost in a row fail if the peer answers another probe that was sent since the first loss", () => {
   const lost = [at(0, true), at(10, false), at(11, false), at(12, false)];
-  expect(judged(after(...lost, at(9, true, other)), 13)).toEqual({ state: "unknown", since: 10_000 });
+  expect(judged(after(...lost, at(9, true, other)), 13, { path: DEAD })).toEqual({ state: "unknown", since: 10_000 });
   expect(judged(after(...lost, at(12, true, other)), 13)).toEqual({ state: "failing", since: 10_000, why: "answersElsewhere" });
   expect(judged(after(...lost, at(12, true, udp)), 13)).toEqual({ state: "failing", since: 10_000, why: "answersElsewhere" });
 });
 
+test("is not judged before the path has been measured", () => {
+  const lost = after(at(0, true), at(10, false), at(11, false), at(12, false), at(12, true, udp));
+  expect(judged(lost, 13, { path: { lost: 0, sent: 10 } })).toEqual({ state: "ok" });
+  expect(judged(lost, 13)).toMatchObject({ state: "failing" });
+});
+
+test("on a path that loses every third packet, three in a row are chance, and a dozen are not", () => {
+  const path = { lost: 7, sent: 20 };
+  const lost = [at(0, true), ...Array.from({ length: 16 }, (_, second) => at(10 + second, false))];
+  expect(judged(after(...lost.slice(0, 4)), 13, { path })).toEqual({ state: "ok" });
+  expect(judged(after(...lost), 26, { path })).toMatchObject({ state: "failing", why: "answersElsewhere" });
+});
+
 test("an agent that restarts answers nothing but pings, and that is no fault", () => {
   const restarting = [10, 11, 12, 13, 14].flatMap((second) => [at(second, false), at(second, false, udp), at(second, true, ping)]);
-  expect(judged(after(at(0, true), ...restarting), 15)).toEqual({ state: "unknown", since: 10_000 });
+  expect(judged(after(at(0, true), ...restarting), 15, { path: DEAD })).toEqual({ state: "unknown", since: 10_000 });
 });
 
 test("a peer that answers pings and nothing else fails after three intervals, if its agent is alive", () => {
   const silent = Array.from({ length: 40 }, (_, second) => [at(second, false), at(second, true, ping)]).flat();
-  expect(judged(after(...silent), 40)).toEqual({ state: "failing", since: 0, why: "noAnswer" });
-  expect(judged(after(...silent), 40, false)).toEqual({ state: "unknown", since: 0 });
+  expect(judged(after(...silent), 40, { path: DEAD })).toEqual({ state: "failing", since: 0, why: "noAnswer" });
+  expect(judged(after(...silent), 40, { path: DEAD, live: false })).toEqual({ state: "unknown", since: 0 });
 });
 
 test("a peer whose kernel does not answer either has no path", () => {
   const lost = [10, 11, 12].flatMap((second) => [at(second, false), at(second, false, ping)]);
-  expect(judged(after(...lost), 13)).toEqual({ state: "failing", since: 10_000, why: "noPath" });
+  expect(judged(after(...lost), 13, { path: DEAD })).toEqual({ state: "failing", since: 10_000, why: "noPath" });
 });
 
 test("what was not observed for three intervals is unknown", () => {

@@ -14,6 +14,17 @@ export const INTERVAL_MS = 10_000;
 /** An observation that is older says nothing any more. */
 export const STALE_MS = 3 * INTERVAL_MS;
 
+/** So many datagrams say something of a path. */
+export const ENOUGH = 20;
+/** How unlikely a row of losses must be on a path that loses packets anyway: there are hundreds of pairs, and a row may begin each second. */
+const CHANCE = 1e-6;
+
+/** Of datagrams from VTEP to VTEP. */
+export interface PathLoss {
+  readonly lost: number;
+  readonly sent: number;
+}
+
 interface Series {
   readonly at: number;
   readonly answeredAt: number | undefined;
@@ -25,6 +36,8 @@ interface Series {
 /** What is known of all pairs of this node and a peer. Keys are `PEER WHERE SIZE`. */
 export type PairStates = ReadonlyMap<string, Series>;
 
+export type PairId = Pick<ProbeResult, "peer" | "where" | "size">;
+
 export type Verdict =
   | { readonly state: "ok" }
   /** Probed, but the answers do not decide yet; or not probed lately. */
@@ -32,7 +45,7 @@ export type Verdict =
   /** `answersElsewhere`: the peer answers other probes, so that it is this VNI; `noPath`: its kernel does not answer either. */
   | { readonly state: "failing"; readonly since: number; readonly why: "answersElsewhere" | "noPath" | "noAnswer" };
 
-export function keyOf({ peer, where, size }: Pick<ProbeResult, "peer" | "where" | "size">): string {
+export function keyOf({ peer, where, size }: PairId): string {
   return `${peer} ${where} ${size}`;
 }
 
@@ -51,37 +64,54 @@ export function observe(states: PairStates, results: readonly ProbeResult[]): Pa
   return next;
 }
 
-/** Pairs that lost their last probe are probed every second until they answer, or have lost enough to be judged. */
-export function isSuspect(states: PairStates, pair: Pick<ProbeResult, "peer" | "where" | "size">): boolean {
+/** Pairs that lost their last probe are probed every second until they answer. */
+export function isSuspect(states: PairStates, pair: PairId): boolean {
   return (states.get(keyOf(pair))?.losses ?? 0) > 0;
+}
+
+/** Whether the pair was probed since then, and either answered or lost enough to be judged. */
+export function isDecided(states: PairStates, pair: PairId, since: number): boolean {
+  const series = states.get(keyOf(pair));
+  return series !== undefined && ((series.answeredAt ?? -Infinity) >= since || series.losses >= LOSSES);
 }
 
 export interface JudgeOptions {
   readonly now: number;
   /** Whether the peer's agent is alive, by its Lease. */
   readonly isLive: (peer: number) => boolean;
+  /** The trains of datagrams to the peer since then. */
+  readonly path: (peer: number, since: number) => PathLoss;
 }
 
 /**
  * Whether a pair works. An agent that restarts answers nothing, and that is no fault: a pair fails if the peer answers another probe that was sent later, if
- * even the peer's kernel does not answer, or if nothing is answered for three intervals although the peer's agent is alive.
+ * even the peer's kernel does not answer, or if nothing is answered for three intervals although the peer's agent is alive. On a path that loses packets more
+ * have to be lost in a row: the loss is the fault, and not the VNI.
  */
-export function judge(states: PairStates, pair: Pick<ProbeResult, "peer" | "where" | "size">, { now, isLive }: JudgeOptions): Verdict {
+export function judge(states: PairStates, pair: PairId, { now, isLive, path }: JudgeOptions): Verdict {
   const series = states.get(keyOf(pair));
   if (!series) return { state: "unknown", since: now };
   if (now - series.at > STALE_MS) return { state: "unknown", since: series.at };
-  if (series.losses < LOSSES)
-    return series.answeredAt === undefined && series.losses > 0 ? { state: "unknown", since: series.since } : { state: "ok" };
-  const { since } = series;
+  const { since, losses } = series;
+  const notYet: Verdict = series.answeredAt === undefined && losses > 0 ? { state: "unknown", since } : { state: "ok" };
+  if (losses < LOSSES) return notYet;
   const others = seriesOf(states, pair.peer).filter(([key]) => key !== keyOf(pair));
-  const answersElsewhere = others.some(
-    ([key, { answeredAt }]) => !key.includes(" ping ") && answeredAt !== undefined && answeredAt >= since,
-  );
-  if (answersElsewhere) return { state: "failing", since, why: "answersElsewhere" };
+  const trains = path(pair.peer, since);
+  const answersElsewhere =
+    trains.lost < trains.sent ||
+    others.some(([key, { answeredAt }]) => !key.includes(" ping ") && answeredAt !== undefined && answeredAt >= since);
+  if (answersElsewhere) return losses >= lossesBeyondChance(trains) ? { state: "failing", since, why: "answersElsewhere" } : notYet;
   const ping = others.find(([key]) => key.includes(" ping "))?.[1];
   if (ping && ping.losses >= LOSSES) return { state: "failing", since, why: "noPath" };
   if (now - since > STALE_MS && isLive(pair.peer)) return { state: "failing", since, why: "noAnswer" };
   return { state: "unknown", since };
+}
+
+/** How many probes must be lost in a row on this path until it cannot be chance. */
+function lossesBeyondChance({ lost, sent }: PathLoss): number {
+  if (sent < ENOUGH) return Infinity;
+  if (lost === 0) return LOSSES;
+  return Math.max(LOSSES, Math.ceil(Math.log(CHANCE) / Math.log((lost + 1) / (sent + 2))));
 }
 
 function seriesOf(states: PairStates, peer: number): [string, Series][] {

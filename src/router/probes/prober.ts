@@ -1,13 +1,13 @@
 import { namespaceIdentity } from "../../hostnet/namespaces.ts";
 import type { Runnable } from "../../kube/controller/controller.ts";
 import type { Log } from "../../kube/log.ts";
-import { fingerprint } from "../../util/rendezvous-hash.ts";
 import { sleep } from "../../util/sleep.ts";
-import { INTERVAL_MS, isSuspect, judge, keyOf, observe, type PairStates, type ProbeResult, retain, type Verdict } from "./pairs.ts";
-import { isLossy, requiredSize, SMALL_DATAGRAM, SMALLER, TRAIN, vtepPairs } from "./datagrams.ts";
+import { ENOUGH, judge, keyOf, observe, type PairStates, type PathLoss, type ProbeResult, retain, type Verdict } from "./pairs.ts";
+import { lossOf, observeTrains, requiredSize, SMALLER, type Trains, trainsSince, vtepPairs } from "./datagrams.ts";
 import { peersOf } from "./peers.ts";
 import { probeMac, ProbeRoutes } from "./probe-routes.ts";
 import { ProbeSocket } from "./probe-socket.ts";
+import { isComplete, planTick, DOUBT_MS, SLOTS, TICK_MS } from "./tick.ts";
 
 /** A VNI that is applied on this node. */
 export interface LocalVni {
@@ -47,23 +47,18 @@ export interface ProbedPair {
 /** What the probes of this node have found. */
 export interface ProbeReport {
   readonly pairs: readonly ProbedPair[];
-  /** Lost and sent datagrams of the last minute, by node. */
-  readonly loss: ReadonlyMap<string, { readonly lost: number; readonly sent: number }>;
+  /** Datagrams of the last minute, by node, for paths that lose some. */
+  readonly loss: ReadonlyMap<string, PathLoss>;
   /** The largest datagram that passes, by node, where the required size does not. */
   readonly largest: ReadonlyMap<string, { readonly required: number; readonly passes: number | undefined }>;
 }
 
-const TICK_MS = 1_000;
 const REFRESH_MS = 5_000;
 /** A busy node answers late; that is no loss. Rounds overlap. */
 const WAIT_MS = 2_000;
-const SLOTS = INTERVAL_MS / TICK_MS;
 /** The rotating peer changes after this many intervals. */
 const TURN_INTERVALS = 3;
 const SMALL_FRAME = 64;
-/** Trains of the last minute. */
-const WINDOW = 6;
-const MOST_SUSPECTS = 64;
 
 export interface Pair {
   readonly peer: number;
@@ -96,7 +91,7 @@ export class OverlayProber implements Runnable {
   /** The pairs of these inputs in this turn: 100 VNIs of 500 nodes take a while to order. */
   #chosen: { inputs: ProbeInputs; turn: number; pairs: (Pair & { size: number })[] } | undefined;
   #states: PairStates = new Map();
-  readonly #trains = new Map<number, { lost: number; sent: number }[]>();
+  #trains: Trains = new Map();
   #tick = 0;
   #printed = "";
 
@@ -118,21 +113,34 @@ export class OverlayProber implements Runnable {
     const isLive = (peer: number) => inputs.peers.get(peer)?.isLive ?? false;
     const required = requiredSize(inputs);
     const pairs = [...this.#pairs(inputs), ...this.#vtepPeers(inputs).flatMap((peer) => vtepPairs(peer, required))];
+    const path = (peer: number, since: number) => trainsSince(this.#trains, peer, since);
     const judged = pairs.flatMap(({ peer, where, size }) => {
       const node = inputs.peers.get(peer)?.node;
-      return node === undefined ? [] : [{ node, where, size, verdict: judge(this.#states, { peer, where, size }, { now, isLive }) }];
+      if (node === undefined) return [];
+      const verdict = judge(this.#states, { peer, where, size }, { now, isLive, path });
+      const early = verdict.state === "failing" && !isComplete({ peer, where, size }, verdict.since, pairs, this.#states, now);
+      return [{ node, where, size, verdict: early ? { state: "ok" as const } : verdict }];
     });
-    const loss = new Map<string, { lost: number; sent: number }>();
+    const loss = new Map<string, PathLoss>();
     const largest = new Map<string, { required: number; passes: number | undefined }>();
     for (const peer of this.#vtepPeers(inputs)) {
       const node = inputs.peers.get(peer)?.node;
       if (node === undefined) continue;
-      const trains = this.#trains.get(peer) ?? [];
-      loss.set(node, { lost: trains.reduce((sum, { lost }) => sum + lost, 0), sent: trains.reduce((sum, { sent }) => sum + sent, 0) });
+      const lost = lossOf(this.#trains, peer);
+      if (lost && this.#knowsLoss(inputs, lost.since, now)) loss.set(node, lost);
       const passes = SMALLER.find((size) => this.#states.get(keyOf({ peer, where: "udp", size }))?.losses === 0);
       largest.set(node, { required, passes });
     }
     return { pairs: judged, loss, largest };
+  }
+
+  /** Whether all paths were measured since one began to lose packets. */
+  #knowsLoss(inputs: ProbeInputs, since: number, now: number): boolean {
+    if (now - since >= DOUBT_MS) return true;
+    return this.#vtepPeers(inputs).every((peer) => {
+      const { lost, sent } = trainsSince(this.#trains, peer, since);
+      return lossOf(this.#trains, peer) !== undefined || sent >= (lost === 0 || lost === sent ? ENOUGH : 2 * ENOUGH);
+    });
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -188,56 +196,21 @@ export class OverlayProber implements Runnable {
     const now = performance.now();
     const slot = this.#tick % SLOTS;
     const pairs = this.#pairs(inputs);
-    const suspects = pairs.filter((pair) => isSuspect(this.#states, pair)).slice(0, MOST_SUSPECTS);
-    const due = new Set([...pairs.filter((pair) => slotOf(pair) === slot), ...suspects]);
-    const lines: ((round: number) => string)[] = [];
-    for (const { peer, vni } of due) {
+    const vtepPeers = this.#vtepPeers(inputs);
+    const plan = planTick({ inputs, pairs, vtepPeers, states: this.#states, trains: this.#trains, slot, now });
+    const vtepOf = (peer: number) => inputs.peers.get(peer)?.vtep;
+    const lines = plan.frames.map(({ peer, vni }) => {
       const mac = macOf(inputs, vni, peer).replaceAll(":", "");
-      lines.push((round) => `frame ${round} ${peer} ${vni.bridge} ${mac} ${SMALL_FRAME}`);
-    }
-    const required = requiredSize(inputs);
-    const train = new Set(this.#vtepPeers(inputs).filter((peer) => fingerprint(`vtep ${peer}`) % SLOTS === slot));
-    const doubtful = new Set(suspects.map(({ peer }) => peer));
-    const tooLarge = this.#vtepPeers(inputs).filter((peer) => isSuspect(this.#states, { peer, where: "udp", size: required }));
-    const whole = new Set([...train, ...tooLarge]);
-    for (const peer of new Set([...whole, ...doubtful])) {
-      const vtep = inputs.peers.get(peer)?.vtep;
-      if (vtep === undefined) continue;
-      for (const size of this.#sizes(peer, required, whole.has(peer))) lines.push((round) => `datagram ${round} ${peer} ${vtep} ${size}`);
-      if (doubtful.has(peer)) lines.push((round) => `ping ${round} ${peer} ${vtep}`);
-    }
+      return (round: number) => `frame ${round} ${peer} ${vni.bridge} ${mac} ${SMALL_FRAME}`;
+    });
+    for (const { peer, size } of plan.datagrams) lines.push((round) => `datagram ${round} ${peer} ${vtepOf(peer)} ${size}`);
+    for (const peer of plan.pings) lines.push((round) => `ping ${round} ${peer} ${vtepOf(peer)}`);
     if (slot === 0) this.#forget(inputs);
     void this.#socket.round(lines, now, WAIT_MS, signal).then((results) => {
       this.#states = observe(this.#states, results);
+      this.#trains = observeTrains(this.#trains, results, now);
       this.#noteChange();
     });
-    if (train.size > 0) void this.#sendTrains([...train], inputs, signal);
-  }
-
-  /** The small datagram shows whether the peer answers at all; the others how large one may be. */
-  #sizes(peer: number, required: number, whole: boolean): number[] {
-    if (!whole) return [SMALL_DATAGRAM];
-    const tooLarge = (this.#states.get(keyOf({ peer, where: "udp", size: required }))?.losses ?? 0) > 0;
-    return [SMALL_DATAGRAM, required, ...(tooLarge ? SMALLER.filter((size) => size < required) : [])];
-  }
-
-  /** One datagram after the other, so that one busy moment does not cost a whole train. */
-  async #sendTrains(peers: readonly number[], inputs: ProbeInputs, signal: AbortSignal): Promise<void> {
-    const counts = new Map(peers.map((peer) => [peer, { lost: 0, sent: 0 }]));
-    const sizes = Array.from({ length: TRAIN }, (_, number) => SMALL_DATAGRAM + 1 + number);
-    const lines = peers.flatMap((peer) => {
-      const vtep = inputs.peers.get(peer)?.vtep;
-      return vtep === undefined ? [] : sizes.map((size) => (round: number) => `datagram ${round} ${peer} ${vtep} ${size}`);
-    });
-    for (const { peer, answered } of await this.#socket.round(lines, performance.now(), WAIT_MS, signal)) {
-      const count = counts.get(peer);
-      if (!count) continue;
-      count.sent += 1;
-      if (!answered) count.lost += 1;
-    }
-    // A peer that answers nothing at all is not lossy: the other probes tell why.
-    for (const [peer, count] of counts)
-      if (count.lost < count.sent) this.#trains.set(peer, [...(this.#trains.get(peer) ?? []).slice(1 - WINDOW), count]);
   }
 
   #pairs(inputs: ProbeInputs): (Pair & { size: number })[] {
@@ -263,15 +236,13 @@ export class OverlayProber implements Runnable {
     for (const peer of peers) for (const size of SMALLER) keys.push(keyOf({ peer, where: "udp", size }));
     const suspects = [...this.#states].filter(([key, { losses }]) => losses > 0 && / (?:ping|udp) /.test(key)).map(([key]) => key);
     this.#states = retain(this.#states, new Set([...keys, ...suspects]));
-    for (const peer of this.#trains.keys()) if (!peers.includes(peer)) this.#trains.delete(peer);
+    const probed = new Set([...peers, ...this.#pairs(inputs).map(({ peer }) => peer)]);
+    this.#trains = new Map([...this.#trains].filter(([peer]) => probed.has(peer)));
   }
 
   #noteChange(): void {
     const { pairs = [], loss = new Map() } = this.report ?? {};
-    const printed = JSON.stringify([
-      pairs.map(({ node, where, size, verdict }) => [node, where, size, verdict.state]),
-      [...loss].map(([node, { lost, sent }]) => [node, isLossy({ lost, sent })]),
-    ]);
+    const printed = JSON.stringify([pairs.map(({ node, where, size, verdict }) => [node, where, size, verdict.state]), [...loss.keys()]]);
     if (printed === this.#printed) return;
     this.#printed = printed;
     this.#options.onChange();
@@ -281,8 +252,4 @@ export class OverlayProber implements Runnable {
 /** FRR knows the router MAC of a peer only while a route of the VRF leads there. Then the frame takes the way of routed traffic. */
 function macOf({ peers, routerMac }: ProbeInputs, { type, vni }: LocalVni, peer: number): string {
   return (type === "L3" ? routerMac(vni, peers.get(peer)?.vtep ?? "") : undefined) ?? probeMac(peer);
-}
-
-function slotOf({ peer, where }: Pair): number {
-  return fingerprint(`${peer} ${where}`) % SLOTS;
 }

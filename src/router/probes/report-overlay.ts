@@ -1,6 +1,5 @@
 import type { ConditionReport } from "../../kube/status/conditions.ts";
 import type { ProbedPair, ProbeReport } from "./prober.ts";
-import { isLossy } from "./datagrams.ts";
 import { printRanges } from "./overlay-map.ts";
 
 /** Reasons of `status.overlay.failing[]`. */
@@ -19,6 +18,8 @@ export interface OverlayReport {
   readonly failing: readonly FailingPath[];
   /** Neither answered nor failing. */
   readonly unknown: number;
+  /** Other nodes to which everything passes. */
+  readonly reached: number;
 }
 
 /** The largest inner packet of a datagram that passes: its payload less the inner Ethernet header and the VXLAN header. */
@@ -38,10 +39,12 @@ export function overlayReport({ pairs, loss, largest }: ProbeReport, unrouted: r
     );
   for (const [node, { lost, sent }] of loss) {
     // A path that fails entirely has its own entry.
-    if (!isLossy({ lost, sent }) || failing.some((path) => path.node === node && path.vnis === undefined)) continue;
+    if (failing.some((path) => path.node === node && path.vnis === undefined)) continue;
     failing.push({ node, reason: "Loss", message: `${Math.round((100 * lost) / sent)} % loss on the underlay to ${node}` });
   }
-  return { probed: pairs.length, failing, unknown: pairs.filter(({ verdict }) => verdict.state === "unknown").length };
+  const unknown = pairs.filter(({ verdict }) => verdict.state === "unknown");
+  const notReached = new Set([...failing, ...unknown].map(({ node }) => node));
+  return { probed: pairs.length, failing, unknown: unknown.length, reached: nodes.filter((node) => !notReached.has(node)).length };
 }
 
 function failingPaths(
