@@ -8,7 +8,7 @@ import { retiredAnnotation } from "../api/annotations.ts";
 import { zonesOf, type CheckResult, resultOf } from "./analysis/check-result.ts";
 import { isReached, type UnreachedNodes } from "./unreached-nodes.ts";
 
-interface FailureAnalysis {
+export interface FailureAnalysis {
   readonly checks: readonly PodNetworkConnectivityCheck[];
   readonly nodes: readonly Node[];
   readonly results: ReadonlyMap<string, CheckResult>;
@@ -23,13 +23,14 @@ interface Blamed {
   readonly speaks: boolean;
 }
 
-let latest: FailureAnalysis | undefined;
-
-/** Computed once for all failing checks. */
-export function commonCausesIn(reader: ObjectReader): FailureAnalysis {
-  const [checks, nodes] = [reader.all(PodNetworkConnectivityCheck), reader.all(Node)];
-  if (!latest || !areSame(latest.checks, checks) || !areSame(latest.nodes, nodes)) latest = analysisOf(checks, nodes);
-  return latest;
+/** Returns the analysis of what a reader reads. All failing checks share it until a check or a node changes. */
+export function failureAnalysis(): (reader: ObjectReader) => FailureAnalysis {
+  let latest: FailureAnalysis | undefined;
+  return (reader) => {
+    const [checks, nodes] = [reader.all(PodNetworkConnectivityCheck), reader.all(Node)];
+    if (!latest || !areSame(latest.checks, checks) || !areSame(latest.nodes, nodes)) latest = analysisOf(checks, nodes);
+    return latest;
+  };
 }
 
 function areSame(some: readonly unknown[], others: readonly unknown[]): boolean {

@@ -13,7 +13,7 @@ import {
 import { nodeAnnotation } from "../kube/members/agent-lease.ts";
 import { agentComponent, notReportingAgent } from "../kube/members/agent-health.ts";
 import { reachableOf } from "./history/activity.ts";
-import { commonCausesIn } from "./common-causes.ts";
+import { type FailureAnalysis, failureAnalysis } from "./common-causes.ts";
 import { isPartial, lastReportOf } from "./history/from-status.ts";
 import { statementsFor } from "./explain-causes.ts";
 import { dependenciesBehind } from "./unreached-nodes.ts";
@@ -25,10 +25,11 @@ type StatementBody = Omit<HealthStatement, "component" | "domain">;
 const HEALTHY: StatementBody = { health: "Healthy" };
 
 export function edges(): readonly Explainer[] {
-  return [checks, meshes];
+  const analyze = failureAnalysis();
+  return [explainer(PodNetworkConnectivityCheck, (check, reader) => ofCheck(check, reader, analyze)), meshes];
 }
 
-const checks = explainer(PodNetworkConnectivityCheck, function* (check, reader): Iterable<HealthStatement> {
+function* ofCheck(check: Check, reader: ObjectReader, analyze: (reader: ObjectReader) => FailureAnalysis): Iterable<HealthStatement> {
   const { metadata } = check;
   const component = componentOf(check);
   const reachable = reachableOf(check);
@@ -37,22 +38,27 @@ const checks = explainer(PodNetworkConnectivityCheck, function* (check, reader):
     yield result(component, isWanted && reachable ? reached(reachable) : HEALTHY);
     return;
   }
-  const { body, about } = reachable.status === "False" ? failedBecause(check, reachable, reader) : silentBecause(check, reachable);
+  const { body, about } =
+    reachable.status === "False" ? failedBecause(check, reachable, reader, analyze(reader)) : silentBecause(check, reachable);
   yield* about;
   yield result(component, body);
   const mesh = metadata.annotations?.[meshAnnotation];
   if (mesh === undefined || body.health === "Healthy") return;
   const whole: Component = { kind: "ConnectivityMesh", namespace: metadata.namespace ?? "", name: mesh };
   yield result(whole, { ...HEALTHY, dependencies: [{ component, as: "part" }] });
-});
+}
 
 interface Reasons {
   readonly body: StatementBody;
   readonly about: readonly HealthStatement[];
 }
 
-function failedBecause(check: Check, { reason, message, lastTransitionTime: since }: Condition, reader: ObjectReader): Reasons {
-  const { blames, results, unreached } = commonCausesIn(reader);
+function failedBecause(
+  check: Check,
+  { reason, message, lastTransitionTime: since }: Condition,
+  reader: ObjectReader,
+  { blames, results, unreached }: FailureAnalysis,
+): Reasons {
   const blamed = blames.get(keyOf(check));
   const own = results.get(keyOf(check));
   const node = check.metadata.annotations?.[targetNodeAnnotation];

@@ -35,4 +35,12 @@ test("passwords are masked wherever a line is shown", () => {
     "router bgp 1 / neighbor 10.0.0.1 password ***",
   );
   expect(masked("Unknown command: neighbor 10.0.0.1 password a b")).toBe("Unknown command: neighbor 10.0.0.1 password ***");
+  expect(masked("Unknown command: password s3cret")).toBe("Unknown command: password ***");
+  expect(masked("router isis a / area-password clear s3cret")).toBe("router isis a / area-password ***");
+  expect(masked("password s3cret\nenable password s3cret")).toBe("password ***\nenable password ***");
+});
+
+test("a sentence of FRR about a password stays readable", () => {
+  const text = "bgpd: cannot set the TCP MD5 password of 10.0.0.1: protocol not available";
+  expect(masked(text)).toBe(text);
 });

@@ -51,7 +51,10 @@ export function describe({ path, line }: Pick<ConfigEntry, "path" | "line">): st
   return masked([...path, line].join(" / "));
 }
 
+/** The commands with a password, but not a sentence about one, such as FRR's own errors. */
+const PASSWORD = /((?:\bneighbor \S+ |\b(?:enable|isis) |\b(?:area|domain)-|(?:^|[/:(] ?))password ).*/gm;
+
 /** FRR repeats what it rejects, passwords included. */
 export function masked(text: string): string {
-  return text.replaceAll(/(\bpassword ).*/g, "$1***");
+  return text.replaceAll(PASSWORD, "$1***");
 }

@@ -238,7 +238,7 @@ Outages now:
       stdout: `# | BROKE | RESTORED | LASTED | WHAT | FROM | WHY | OVERLAPS
 1 | WINDOW | still open | LONG so far | 10.96.0.5:80 (Service shop/web) | node n1, node n2 and node n3 | Connection timed out
 
-What the checks say of it:
+Likely causes:
   1: Service shop/web is unreachable at its address: all 3 checks fail, from 3 sources (Connection timed out); no other target is checked, so the target may not be the cause
 `,
       stderr: "",
@@ -246,13 +246,13 @@ What the checks say of it:
     const { stdout: none, stderr: warning } = await server.plumbline("outages", "-n", "openshift-kube-apiserver", "--since", "7d");
     expect([none, warning]).toEqual([
       "No outage in the last 7d, by 1 check\n",
-      "Warning: nothing is heard of 1 check at present; plumbline connectivity says why\n",
+      "Warning: 1 check without a current result: plumbline connectivity says why\n",
     ]);
     const json = await server.plumbline("outages", "-n", "openshift-kube-apiserver", "--since", "9999d", "-o", "json");
     expect(JSON.parse(json.stdout)).toMatchObject({
       kind: "Outage",
       items: [
-        { state: "unheard", overlaps: [] },
+        { state: "unknown", overlaps: [] },
         { state: "over", restoredBy: "2020-03-20T12:12:00Z" },
       ],
     });

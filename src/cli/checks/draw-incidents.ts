@@ -40,7 +40,7 @@ type Bounds = Pick<Incident, "brokenAfter" | "brokenBy" | "restoredAfter" | "res
 
 /** The range is as narrow as the checks allow. */
 export function timeRangeCells(bounds: Bounds, now: number): TextCell[] {
-  const color = bounds.state === "open" ? "red" : bounds.state === "unheard" ? "yellow" : undefined;
+  const color = bounds.state === "open" ? "red" : bounds.state === "unknown" ? "yellow" : undefined;
   return [{ text: broke(bounds) }, { text: restored(bounds), color }, { text: lasted(bounds, now) }];
 }
 

@@ -70,11 +70,7 @@ async function run(options: OutagesOptions): Promise<void> {
     const causeLines = explained.flatMap(({ sentences }, at) =>
       sentences.map((sentence) => `${at + 1}: ${stripControlCharacters(sentence)}`),
     );
-    print(
-      [...lines, ...(causeLines.length > 0 ? ["", "What the checks say of it:", ...causeLines.map((line) => `  ${line}`)] : []), ""].join(
-        "\n",
-      ),
-    );
+    print([...lines, ...(causeLines.length > 0 ? ["", "Likely causes:", ...causeLines.map((line) => `  ${line}`)] : []), ""].join("\n"));
     warn(all, from);
   } finally {
     client.close();
@@ -97,7 +93,7 @@ function warn(all: readonly CheckWithOutages[], from: number): void {
     printError(`Warning: ${plural(full, "check")} had more outages than are kept; the oldest are missing
 `);
   if (silent > 0)
-    printError(`Warning: nothing is heard of ${plural(silent, "check")} at present; plumbline connectivity says why
+    printError(`Warning: ${plural(silent, "check")} without a current result: plumbline connectivity says why
 `);
 }
 

@@ -77,11 +77,11 @@ function lastAnswer(policy: FailoverPolicy, view: PeerView, now: Date): PeerAnsw
     return { text: `The other site answers: ${tokenText(token)}, desiredState ${desiredState}`, token, desiredState };
   }
   const { peer } = policy.status ?? {};
-  const unheard = `Cannot read the other site from here: ${withoutEndMark(view.message)}`;
-  if (!peer?.reachable) return { text: unheard };
+  const unreadable = `Cannot read the other site from here: ${withoutEndMark(view.message)}`;
+  if (!peer?.reachable) return { text: unreadable };
   const { token, desiredState, lastAnswerTime } = peer;
   const age = lastAnswerTime === undefined ? "" : `, ${ageText(lastAnswerTime, now)}`;
-  return { text: `${unheard}. The controller read it${age}: ${tokenText(token)}`, token, desiredState, secondHand: true };
+  return { text: `${unreadable}. The controller read it${age}: ${tokenText(token)}`, token, desiredState, secondHand: true };
 }
 
 function tokenText(token: PeerAnswer["token"]): string {

@@ -102,10 +102,10 @@ export function whyNot(
   if (theirs?.desiredState === "primary")
     return "desiredState at the other site is primary, so it may take the token at any time. Switch it to secondary there first";
   if (view?.reachable || otherSiteIsGone) return undefined;
-  const unheard = view
+  const unreadable = view
     ? `the other site does not answer: ${withoutEndMark(view.message)}`
     : "spec.peer is gone, so the other site cannot be read";
-  return `its token is ${own ? "Released" : "not there yet"}, and ${unheard}. If the other site will never write again, add --other-site-is-gone`;
+  return `its token is ${own ? "Released" : "not there yet"}, and ${unreadable}. If the other site will never write again, add --other-site-is-gone`;
 }
 
 /** In one write, and only if the policy has not changed since. Half of it would look like a released site without a peer. */

@@ -47,6 +47,7 @@ test.each<[Component, Partial<ComponentHealth>, string]>([
   [{ kind: "Link", name: "eth1", node: "node2" }, { reason: "NoCarrier" }, "node2: link eth1 is down (no carrier) for 2m"],
   [{ kind: "Session", name: "10.0.0.1", node: "node2" }, { reason: "SessionDown" }, "node2: session 10.0.0.1 is down for 2m"],
   [{ kind: "Agent", name: "node2" }, { health: "Unknown", reason: "AgentNotReporting" }, "node2: agent is unknown (not reporting) for 2m"],
+  [{ kind: "Agents", name: "loadbalancer" }, { health: "Unknown", reason: "NoAgent" }, "load balancer agent is unknown (no agent) for 2m"],
   [{ kind: "FRR", name: "lb", node: "node2" }, { reason: "FRRUnavailable" }, "node2: FRR lb is down (unavailable) for 2m"],
   [{ kind: "Node", name: "node2" }, { reason: "NodeNotReady" }, "Node node2 is down (not ready) for 2m"],
   [{ kind: "L2VNI", namespace: "r", name: "a", node: "node2" }, { reason: "VniDown" }, "node2: L2VNI r/a is down (VNI down) for 2m"],

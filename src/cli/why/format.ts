@@ -10,7 +10,6 @@ const COLORS: Readonly<Record<Health, Color>> = { Healthy: "green", Degraded: "y
 const PARTS: Readonly<Record<string, string>> = {
   Address: "address",
   Agent: "agent",
-  Agents: "agents",
   Controller: "controller",
   Link: "link",
   Names: "names",
@@ -45,6 +44,7 @@ function nodeBefore(component: Component): string | undefined {
 function objectText({ kind, namespace, name }: Component): string {
   const kindText = PARTS[kind] ?? kind;
   if (kind === "Agent" || kind === "Overlay") return kindText;
+  if (kind === "Agents") return `${name === "loadbalancer" ? "load balancer" : name} agent`;
   return `${kindText} ${namespace === undefined ? name : `${namespace}/${name}`}`;
 }
 

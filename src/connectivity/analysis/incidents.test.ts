@@ -48,9 +48,9 @@ test("incidents one after the other do not overlap", () => {
 
 test("an outage whose source fell silent is neither open nor over", () => {
   const [silent] = incidents([check("a", "10.0.0.1:80", failing("10.0.0.1:80", ago(90), { time: ago(45) }))]);
-  expect(silent && printed(silent)).toBe("1 broke ?-10:30:00, unheard 11:15:00-?");
+  expect(silent && printed(silent)).toBe("1 broke ?-10:30:00, unknown 11:15:00-?");
   const [retired] = incidents([check("a", "10.0.0.1:80", failing("10.0.0.1:80", ago(90)), { "plumbline.dev/retired": ago(5) })]);
-  expect(retired?.state).toBe("unheard");
+  expect(retired?.state).toBe("unknown");
 });
 
 test("what an incident had in common is told from what all checks said then", () => {

@@ -14,8 +14,8 @@ export interface OutageWindow {
   readonly brokenBy: number;
   readonly restoredAfter: number;
   readonly restoredBy?: number;
-  /** `unheard`: open when its source reported last. */
-  readonly state: "over" | "open" | "unheard";
+  /** `unknown`: open when its source reported last. */
+  readonly state: "over" | "open" | "unknown";
   readonly reason: string;
   readonly why: string;
   readonly message: string;
@@ -42,7 +42,7 @@ function windowOf(
     brokenBy: start,
     restoredAfter: Math.max(start, Math.min(last, end ?? last)),
     ...(end !== undefined && { restoredBy: end }),
-    state: end !== undefined ? "over" : isHeard ? "open" : "unheard",
+    state: end !== undefined ? "over" : isHeard ? "open" : "unknown",
     reason: first?.outcome ?? (isNow ? result.reason : "ConnectError"),
     why: failureText(first?.message ?? (isNow ? result.message : "")),
     message,

@@ -4,6 +4,7 @@ import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { stripVTControlCharacters } from "node:util";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { JsonObject } from "../../api/admission/value.ts";
 import { defineKind } from "../../api/define-kind.ts";
@@ -13,6 +14,7 @@ import { FileWriteBack } from "../directory/write-back.ts";
 import { CORE_KINDS } from "../kinds/core-kinds.ts";
 import { customKind } from "../kinds/served-kind.ts";
 import { configMap, kindNamed } from "../testing/fixtures.ts";
+import { internalError } from "../store/api-error.ts";
 import { Store } from "../store/store.ts";
 import { apiHandler } from "./handler.ts";
 import { listenOnSocket, type Listening } from "./server.ts";
@@ -89,6 +91,24 @@ function raw(bytes: string): Promise<string> {
     socket.on("close", () => resolve(received));
   });
 }
+
+test("a write that cannot be stored is logged as one sentence, without a stack", async () => {
+  const lines: string[] = [];
+  const log = createLog({ level: "warn", pretty: true, write: (line) => void lines.push(stripVTControlCharacters(line)) });
+  const unwritable = new FileWriteBack(store, {
+    write: () => {
+      throw internalError("applied/configmaps.default.a.yaml cannot be written: permission denied", new Error("EACCES"));
+    },
+    remove: () => undefined,
+  });
+  await listening.close();
+  listening = await listenOnSocket(path, apiHandler({ store, keeping: unwritable, log, extras: [] }), log);
+  const answer = await send("POST", `${MAPS}?fieldManager=kubectl-create`, JSON.stringify(configMap("a")));
+  expect(answer).toMatchObject({ status: 500, json: { reason: "InternalError" } });
+  expect(lines.map((line) => line.slice("12:00:00.000 ".length))).toEqual([
+    "ERROR a request failed method=POST url=/api/v1/namespaces/default/configmaps?fieldManager=kubectl-create reason=Internal error occurred: applied/configmaps.default.a.yaml cannot be written: permission denied\n",
+  ]);
+});
 
 describe("a request that makes no sense", () => {
   test.each([

@@ -83,7 +83,9 @@ function checkSubresource(target: RequestTarget, method: string): void {
 function sendError(error: unknown, message: IncomingMessage, response: ServerResponse, log: Log): void {
   if (error instanceof ClientGone) return;
   const fault = faultOf(error);
-  if (fault.code === 500) log.error({ method: message.method, url: message.url, error }, "a request failed");
+  // A full disk or an unwritable directory is no bug: its sentence is enough, without a stack.
+  const cause = error instanceof ApiError ? { reason: error.message } : { error };
+  if (fault.code === 500) log.error({ method: message.method, url: message.url, ...cause }, "a request failed");
   if (response.headersSent) {
     response.destroy();
     return;

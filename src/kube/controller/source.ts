@@ -29,18 +29,18 @@ export function changesOf<T extends KubeObject>(
 /** Enqueues keys from inside the process. Keys before the first subscriber are kept for it. */
 export class ChannelSource implements Source {
   readonly #listeners = new Set<(key: string) => void>();
-  readonly #unheard = new Set<string>();
+  readonly #pending = new Set<string>();
 
   ring(key = "all"): void {
-    if (this.#listeners.size === 0) this.#unheard.add(key);
+    if (this.#listeners.size === 0) this.#pending.add(key);
     for (const listener of this.#listeners) listener(key);
   }
 
   subscribe(enqueue: (key: string) => void): () => void {
     const listener = (key: string) => enqueue(key);
     this.#listeners.add(listener);
-    for (const key of this.#unheard) listener(key);
-    this.#unheard.clear();
+    for (const key of this.#pending) listener(key);
+    this.#pending.clear();
     return () => this.#listeners.delete(listener);
   }
 }

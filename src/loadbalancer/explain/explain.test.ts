@@ -278,6 +278,19 @@ test("an address in use by another machine has its MAC address in the cause", ()
   expect(dependenciesOf(statements, "Service/shop/web@n1")).toEqual(["Agent/n1", "part Link/lan0@n1", "Address/10.30.0.100"]);
 });
 
+test.each([
+  ["Announced", "False", "10.30.0.100 is in use by 02:00:00:00:00:09 on lan0", "!Down Service/shop/web@n1 AddressInUse"],
+  ["Contested", "True", "10.30.0.100 is also in use by 02:00:00:00:00:09 on lan0", "!Degraded Service/shop/web@n1 AddressInUse"],
+] as const)("a conflict in %s of a status that an earlier version wrote is reported with its message", (type, status, message, cause) => {
+  const report: ServiceL2Status = {
+    metadata: { name: "web", namespace: "shop", annotations: { "plumbline.dev/node": "n1" } },
+    status: { node: "n1", service: "web", conditions: [condition(type, status, "AddressInUse", message)] },
+  };
+  const statements = explain([ServiceL2Status, report]);
+  expect(unhealthyIn(statements)).toEqual([cause]);
+  expect(statements.find(({ component }) => component.kind === "Service")).toMatchObject({ message });
+});
+
 test("a machine that also answers for an address of the node is reported too", () => {
   const conditions = [
     condition("Announced", "True", "Announcing", "Announcing 10.30.0.100"),

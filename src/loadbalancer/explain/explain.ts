@@ -134,7 +134,7 @@ function announcements(metallbNamespace: string): Explainer[] {
     const strangers = strangersOf(status);
     yield* strangers;
     const links = (status.interfaces ?? []).map(({ name }): Dependency => ({ component: { kind: "Link", name, node }, as: "part" }));
-    yield statement(service, unknownBody(status.conditions, "Announced") ?? answering(announced), [
+    yield statement(service, unknownBody(status.conditions, "Announced") ?? unlistedConflict(status) ?? answering(announced), [
       { component: agentComponent(node) },
       ...links,
       ...strangers.map(({ component }) => ({ component })),
@@ -142,6 +142,8 @@ function announcements(metallbNamespace: string): Explainer[] {
   });
   return [overBgp, overL2];
 }
+
+type L2Status = NonNullable<ServiceL2Status["status"]>;
 
 function unknownBody(conditions: readonly Condition[] | undefined, type: string): StatementBody | undefined {
   const condition = conditionOf(conditions, type);
@@ -160,10 +162,25 @@ function answering(announced: Condition | undefined): StatementBody {
   return { health: "Down", ...body, fix: { text: "fix the error in the message above" } };
 }
 
+/** Earlier versions call the condition Contested. */
+function addressInUse({ conditions = [] }: L2Status): Condition | undefined {
+  return conditions.find(({ type, reason }) => ["Announced", "Conflict", "Contested"].includes(type) && reason === "AddressInUse");
+}
+
+/** A conflict in a status of an earlier version, which has it only in its message. */
+function unlistedConflict(status: L2Status): StatementBody | undefined {
+  const condition = addressInUse(status);
+  if (!condition || status.conflicts) return undefined;
+  const { type, reason, message, lastTransitionTime: since } = condition;
+  const fix = { text: "find the machine with the MAC address in the message above and remove the address from it" };
+  return { health: type === "Announced" ? "Down" : "Degraded", reason, message, since, ownFault: true, fix };
+}
+
 /** One statement per machine that uses a service address. */
-function strangersOf({ conflicts = [], conditions }: NonNullable<ServiceL2Status["status"]>): HealthStatement[] {
-  const condition = conditions?.find(({ type, reason }) => (type === "Announced" || type === "Conflict") && reason === "AddressInUse");
+function strangersOf(status: L2Status): HealthStatement[] {
+  const condition = addressInUse(status);
   if (!condition) return [];
+  const { conflicts = [] } = status;
   return conflicts.map(({ address, mac, interface: link }) =>
     statement(
       { kind: "Address", name: address },
