@@ -22,14 +22,13 @@ export interface LinkName {
 }
 
 export interface LinkApplyResult {
-  /** Commands that were run. */
   readonly changed: number;
   readonly rejected?: KernelError;
 }
 
 /**
- * One look at a node's links, and what is done about them. Neither of the two `ip` processes outlives the pass: they remember the index of a name, and
- * others delete and recreate links too.
+ * Reads a node's links and applies changes. Neither of the two `ip` processes outlives the pass: they cache the index of a name, and other
+ * programs delete and recreate links too.
  */
 export class LinkApplier implements AsyncDisposable {
   readonly #namespaces: NetworkNamespaces;
@@ -38,7 +37,7 @@ export class LinkApplier implements AsyncDisposable {
   readonly #modes: AddressModes | undefined;
   readonly #links: Record<NetnsRole, Map<string, Link>> = { host: new Map(), router: new Map() };
   readonly #routes = new Map<string, readonly Route[]>();
-  /** What interfaces had when this pass moved them. Should only a part of it arrive, all of it goes back with them. */
+  /** The addresses of interfaces that this pass moved. If only some arrive, all of them are moved back. */
   readonly #carried = new Map<string, readonly LinkAddress[]>();
   #ovs: readonly OvsBridge[] | undefined;
 
@@ -49,14 +48,13 @@ export class LinkApplier implements AsyncDisposable {
     this.#batches = { host: new Batch(namespaces.host, signal), router: new Batch(namespaces.router, signal) };
   }
 
-  /** `modes` is what earlier passes know, for a caller that runs several passes. */
+  /** `modes` is shared by a caller that runs several passes. */
   static async open(namespaces: NetworkNamespaces, signal: AbortSignal, modes?: AddressModes): Promise<LinkApplier> {
     const pass = new LinkApplier(namespaces, signal, modes);
     await pass.#observe();
     return pass;
   }
 
-  /** What there is now, kept current by `bring` and `remove`. */
   get have(): Snapshot {
     return {
       ...this.#links,
@@ -67,8 +65,8 @@ export class LinkApplier implements AsyncDisposable {
   }
 
   /**
-   * Creates or alters links until they are as wanted; nothing is run when they are. Ends at the first rejection, which is returned; when a link of a wanted name is not ours, nothing
-   * has been touched. Throws only when a namespace cannot be entered or `ip` does not answer.
+   * Creates or changes links; runs nothing if they match. Stops at the first rejection and returns it; if a link of a wanted name is not
+   * ours, nothing is changed. Throws only if a namespace cannot be entered or `ip` does not answer.
    */
   async apply(links: readonly DesiredLink[]): Promise<LinkApplyResult> {
     try {
@@ -79,7 +77,7 @@ export class LinkApplier implements AsyncDisposable {
     return this.#carryOut(() => plan(links, this.have));
   }
 
-  /** Deletes what we created and moves back what we moved; what is not ours stays as it is. */
+  /** Deletes what we created and moves back what we moved; other links stay. */
   async remove(links: readonly LinkName[]): Promise<LinkApplyResult> {
     const found = links.flatMap(({ netns, name }) => this.#links[netns].get(name) ?? []);
     for (const { netns, name } of links) {
@@ -89,7 +87,7 @@ export class LinkApplier implements AsyncDisposable {
         this.#links[netns].set(name, { ...link, addresses: together(this.#carried.get(name), link.addresses, ({ text }) => text) });
       }
     }
-    // A bridge of Open vSwitch whose daemon is gone has no link, nor has one of its ports; without a database there is nothing of ours in it.
+    // An Open vSwitch bridge without its daemon has no link, nor do its ports; without a database there is nothing of ours in it.
     const mayBeOvs =
       found.length < links.length || found.some((link) => /^(?:openvswitch|tun)$/.test(link.type) || link.master === OVS_DATAPATH);
     if (mayBeOvs) this.#ovs ??= await readOvs(this.#signal).catch(() => undefined);
@@ -97,8 +95,8 @@ export class LinkApplier implements AsyncDisposable {
   }
 
   /**
-   * Makes the kernel announce existing addresses again. `ip addr` can only do that with a command that also adds them, so one that
-   * was removed since the links were read is left out: it is drift, and a pass that plans to put it back also reports it. Returns those that were announced.
+   * Makes the kernel announce existing addresses again. `ip addr` can only do that with a command that also adds them, so an address that
+   * was removed since the links were read is skipped: it is drift, and a pass that restores it also reports it. Returns the announced ones.
    */
   async announce<A extends { readonly link: string; readonly address: string }>(role: NetnsRole, addresses: readonly A[]): Promise<A[]> {
     const now = await this.#readLinks(role);
@@ -111,7 +109,7 @@ export class LinkApplier implements AsyncDisposable {
     return there;
   }
 
-  /** Settings by their path, `net/ipv4/conf/all/forwarding`; written only where they differ. */
+  /** By path, `net/ipv4/conf/all/forwarding`; written only if different. */
   sysctls(wanted: Readonly<Record<string, string>>, role: NetnsRole): Promise<SysctlOutcome> {
     return setSysctls(wanted, this.#namespaces[role], this.#signal);
   }
@@ -131,7 +129,7 @@ export class LinkApplier implements AsyncDisposable {
       await batch[Symbol.asyncDispose]();
       if (failed)
         throw new KernelError("Rejected", failed.text, { command: batch.typed(["addr"]), namespace: this.#namespaces[role] ?? "" });
-      // On a busy node something is always coming or going; then a later pass sees it.
+      // On a busy node links change all the time; a later pass reads again.
       if (!batch.interrupted || attempt === MOST_READS) return links;
     }
   }
@@ -173,7 +171,7 @@ export class LinkApplier implements AsyncDisposable {
     );
   }
 
-  /** Twice at most: what one round cannot foresee, such as addresses that went with a change of master, the next puts right. */
+  /** At most two rounds: what the first cannot foresee, such as addresses that were lost with a change of master, the second repairs. */
   async #carryOut(next: () => LinkPlan): Promise<LinkApplyResult> {
     let changed = 0;
     for (let round = 0; round < 2; round++) {
@@ -228,7 +226,7 @@ export class LinkApplier implements AsyncDisposable {
     }
   }
 
-  /** Then looks at links; with many others around, looking at all of them would take longer than the commands. */
+  /** Reads only these links afterwards: reading all would take longer than the commands. */
   async #runIp(segment: readonly Command[], names: readonly string[]): Promise<void> {
     const netns = segment[0]?.netns ?? "host";
     const { replies, failed } = await this.#batches[netns].run(
@@ -251,7 +249,7 @@ export class LinkApplier implements AsyncDisposable {
     else this.#take(role, replies);
   }
 
-  /** Links as they are, with the addresses that they were given: asking for those of one link takes longer the more others there are. */
+  /** Keeps the addresses that were set: reading those of one link takes longer the more others there are. */
   #take(role: NetnsRole, replies: readonly unknown[]): void {
     const links = this.#links[role];
     for (const link of parseLinks(replies.flat()).values())
@@ -259,7 +257,7 @@ export class LinkApplier implements AsyncDisposable {
   }
 }
 
-/** Those of before, and those of now that are not among them. */
+/** Appends those that are not in `before`. */
 function together<T>(before: readonly T[] = [], now: readonly T[], textOf: (one: T) => string): T[] {
   const known = new Set(before.map(textOf));
   return [...before, ...now.filter((one) => !known.has(textOf(one)))];

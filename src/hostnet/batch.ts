@@ -1,9 +1,9 @@
 import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
 import { KernelError } from "./error.ts";
 
-/** How long `ip` may take for what it was given at once. */
+/** The timeout for one batch. */
 const DEADLINE_MS = 15_000;
-/** Its answer says that everything before it is done. */
+/** Its reply means that everything before it is done. */
 const DONE = ["link", "show", "dev", "lo"];
 const INTERRUPTED = "Dump was interrupted";
 const FAILED = /^Command failed -:(\d+)\s*$/m;
@@ -11,16 +11,16 @@ const NO_ENTRY = /^(?:Cannot open network namespace|setting the network namespac
 
 export type IpArgs = readonly string[];
 
-/** `failed` is the number of the first line that was rejected; those after it were not tried. */
+/** `failed` is the number of the first rejected line; the lines after it were not run. */
 export interface BatchResult {
   readonly replies: readonly unknown[];
   readonly failed?: { readonly line: number; readonly text: string };
 }
 
 /**
- * One `ip -batch -` in one namespace, kept open: a command costs a tenth of a millisecond where a process of its own costs several. It is meant for one pass
- * only, since it remembers which index a name had. Without `-force` it ends at the first rejection, so nothing is done on top of a step that failed; the
- * next lines then go to a new one. After a `link show` it no longer shows addresses of single devices.
+ * One `ip -batch -` in one namespace, kept open: a command takes a tenth of a millisecond, a separate process several. For one pass only,
+ * since it caches the index of a name. Without `-force` it ends at the first rejection, so nothing runs after a failed step; the next lines
+ * go to a new process. After a `link show` it no longer prints addresses of single devices.
  */
 export class Batch implements AsyncDisposable {
   readonly #namespace: string | undefined;
@@ -36,7 +36,7 @@ export class Batch implements AsyncDisposable {
     this.#deadlineMs = deadlineMs;
   }
 
-  /** Runs lines in order, up to the first that is rejected. `replies` are those of the `reads`, which come after the `writes`. */
+  /** Runs lines in order, up to the first rejected one. `replies` are those of the `reads`, which come after the `writes`. */
   async run(writes: readonly IpArgs[], reads: readonly IpArgs[]): Promise<BatchResult> {
     this.#signal.throwIfAborted();
     const expected = reads.length === 0 ? [DONE] : reads;
@@ -96,7 +96,7 @@ export class Batch implements AsyncDisposable {
     }
   }
 
-  /** Forgets what it knows of names and indexes; the next lines go to a new process. */
+  /** Drops the cached names and indexes; the next lines go to a new process. */
   retire(): void {
     this.#process?.stdin.end();
     this.#process = undefined;
@@ -112,12 +112,12 @@ export class Batch implements AsyncDisposable {
     clearTimeout(late);
   }
 
-  /** Whether links came or went while all of them were read, so that some may be missing. Known for sure once the batch has been disposed of. */
+  /** Whether links changed during a dump, so that some may be missing. Final after the batch is disposed of. */
   get interrupted(): boolean {
     return this.#interrupted;
   }
 
-  /** As one would type it. */
+  /** As typed in a shell. */
   typed(args: IpArgs): string {
     return ["ip", ...this.#entry, ...args].join(" ");
   }
@@ -131,7 +131,7 @@ export class Batch implements AsyncDisposable {
     const child = spawn("ip", [...this.#entry, "-d", "-j", "-batch", "-"]);
     child.stdout.setEncoding("utf8");
     child.stderr.setEncoding("utf8").on("data", (text: string) => (this.#interrupted ||= text.includes(INTERRUPTED)));
-    // Writing to one that has ended is no news: its end says why.
+    // Its exit is reported elsewhere.
     child.stdin.on("error", () => {});
     child.on("error", () => {});
     return child;
@@ -150,7 +150,7 @@ function rejectedLine(text: string, writes: readonly IpArgs[]): number {
   );
 }
 
-/** As `ip -batch` takes lines apart: at blanks, quotes keep an argument together, and a # starts a comment even between them. */
+/** The syntax of `ip -batch`: quotes keep an argument together, and a # starts a comment even inside them. */
 export function line(args: IpArgs): string {
   return `${args.map((arg) => (/^[\w.:/@,+=%-]+$/.test(arg) ? arg : `"${arg.replaceAll(/["#\\\p{Cc}]/gu, "?")}"`)).join(" ")}\n`;
 }

@@ -14,8 +14,9 @@ export interface ChangeOptions {
 }
 
 /**
- * Runs every line in one `ip`, also those after one that is rejected, and returns the kernel's messages for the rejected ones by their position. So many lines at most
- * that the pipe takes them at once (a thousand addresses do): what was decided in this tick is then on its way, whatever happens to this process.
+ * Runs every line in one `ip`, also after a rejected one, and returns the kernel's messages for rejected lines by position. The number of
+ * lines is limited to what the pipe takes at once (a thousand addresses fit): then all are sent in this tick, whatever happens to this
+ * process.
  */
 export async function changeAll(lines: readonly IpArgs[], options: ChangeOptions): Promise<ReadonlyMap<number, string>> {
   const { signal, namespace, deadlineMs = DEADLINE_MS } = options;
@@ -61,7 +62,7 @@ function rejections(problem: string, about: { command: string; namespace: string
       output = [];
     }
   }
-  // `ip` ends at a malformed line without printing its number, and does not try the lines after it.
+  // `ip` ends at a malformed line without printing its number, and does not run the lines after it.
   if (output.some((text) => text.startsWith("Error:"))) throw new KernelError("Rejected", output.join("; "), about);
   return rejected;
 }

@@ -1,25 +1,24 @@
 import type { NetnsRole } from "./desired-link.ts";
 
-/** One command of a plan, to be run in a namespace of the node; Open vSwitch's are the machine's. */
+/** One command of a plan, for one of the node's namespaces; Open vSwitch's are for the machine. */
 export interface Command {
   readonly program: "ip" | "ovs-vsctl";
   readonly netns: NetnsRole;
   readonly args: readonly string[];
-  /** The link it is for. */
   readonly link: string;
-  /** Links vanish or move with it: who has remembered the index of one must forget it. */
+  /** Names may refer to other links afterwards: cached indexes are invalid. */
   readonly forgets?: true;
 }
 
 export const ROLES = ["host", "router"] as const;
-/** So many commands are given to `ip` at once; the deadline starts again for the next batch. */
+/** Commands per batch; the timeout applies to each. */
 const CHUNK = 250;
 
 export const otherNamespace = (role: NetnsRole): NetnsRole => (role === "host" ? "router" : "host");
 
 /**
- * Commands that one program can take at once. Deletions and moves stand apart, since names mean something else afterwards; between them the host's come
- * before the router's, which is what plans allow, and saves waiting for one namespace and the other in turn.
+ * Groups commands that one program can take at once. Deletions and moves are separate, since names change their meaning; between them the
+ * host's commands come before the router's, which plans allow and which saves switching between namespaces.
  */
 export function segments(commands: readonly Command[]): Command[][] {
   const order: Command[][] = [];

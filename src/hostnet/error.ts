@@ -2,15 +2,14 @@
 export type KernelErrorCode = "Rejected" | "Unreachable" | "Timeout";
 
 interface About {
-  /** As one would type it: `ip -n perouter link set dev red up`. Empty where the plan rejects it. */
+  /** As typed in a shell: `ip -n perouter link set dev red up`. Empty if the plan rejects it. */
   readonly command: string;
-  /** The namespace's name, or the empty string for our own. */
+  /** Empty for our own. */
   readonly namespace: string;
-  /** The link it is about, where it is about one. */
   readonly link?: string | undefined;
 }
 
-/** `text` is the kernel's own message; `message` has the link before it: `br-pe-100: RTNETLINK answers: File exists`. */
+/** `text` is the kernel's message; `message` starts with the link: `br-pe-100: RTNETLINK answers: File exists`. */
 export class KernelError extends Error {
   override readonly name = "KernelError";
   readonly code: KernelErrorCode;

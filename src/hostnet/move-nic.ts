@@ -5,7 +5,7 @@ import { addressArgs, isLinkLocal, planAddresses } from "./plan-addresses.ts";
 import type { Link } from "./snapshot.ts";
 import type { NetnsRole, DesiredLink } from "./desired-link.ts";
 
-/** Brings a physical interface into its place, with its addresses and routes; it is altered no further than is asked. */
+/** Moves a physical interface with its addresses and routes, and changes only what is wanted. */
 export function moveNicIn(want: DesiredLink, draft: PlannedState): void {
   const { netns, name } = want;
   const here = draft.get(netns, name);
@@ -18,7 +18,7 @@ export function moveNicIn(want: DesiredLink, draft: PlannedState): void {
   alter({ ...there, alias: movedAlias(want.owner, there), up: true }, want, draft);
 }
 
-/** Moves it back to the host. One that is back already, because the router's namespace was deleted, only loses its mark. */
+/** Moves it back to the host. If it is already there, because the router's namespace was deleted, only its alias is restored. */
 export function moveNicBack(role: NetnsRole, link: Link, draft: PlannedState): void {
   const alias = aliasBefore(link);
   if (role === "router") return move(role, link, alias, draft);
@@ -30,7 +30,7 @@ function alter(link: Link, want: DesiredLink, draft: PlannedState): void {
   const { netns, name } = want;
   const args: string[] = [];
   const alias = movedAlias(want.owner, link);
-  // One that was here without us is not ours to move, ever.
+  // An interface that was here before us is never moved.
   if (linkOwnership(link) === "moved" && link.alias !== alias) args.push("alias", alias);
   if (want.mtu !== undefined && link.mtu !== want.mtu) args.push("mtu", String(want.mtu));
   if (want.mac !== undefined && link.mac !== want.mac.toLowerCase()) args.push("address", want.mac);

@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { KernelError } from "./error.ts";
 import { ip } from "./run.ts";
 
-/** Where a node's links are. */
 export interface NetworkNamespaces {
   /** A named network namespace; our own where there is no name. */
   readonly host?: string;
@@ -11,19 +10,19 @@ export interface NetworkNamespaces {
   readonly router: string;
 }
 
-/** Between its name and the namespace behind it there is a moment in which it cannot be entered, so all who ask at once wait for the first. */
+/** Right after its name exists the namespace cannot be entered yet, so concurrent callers wait for the first. */
 const underWay = new Map<string, Promise<void>>();
 
 /** The file system of namespaces: `ip netns add` mounts each under its name. */
 const NSFS = 0x6e736673;
 
-/** Creates a named network namespace with its loopback up, unless it is there. It stays until it is deleted. */
+/** Its loopback is up. The namespace stays until it is deleted. */
 export async function ensureNamespace(name: string, signal: AbortSignal): Promise<void> {
   const mounted = await statfs(join("/run/netns", name)).catch(() => undefined);
   if (mounted?.type !== NSFS) await raiseLoopback(name, signal);
 }
 
-/** Has the loopback of a named network namespace up, and creates the namespace where it is not there. */
+/** Creates the namespace if it does not exist. */
 export async function raiseLoopback(name: string, signal: AbortSignal): Promise<void> {
   await underWay.get(name)?.catch(() => {});
   const ensuring = ensure(name, signal).finally(() => underWay.delete(name));
@@ -46,15 +45,14 @@ async function create(name: string, signal: AbortSignal): Promise<void> {
     await ip(undefined, ["netns", "add", name], { signal });
   } catch (error) {
     if (!(error instanceof KernelError)) throw error;
-    // Somebody else was faster.
     if (error.text.includes("File exists")) return;
     throw new KernelError("Unreachable", `Cannot create network namespace ${name}: ${error.text}`, error, { cause: error });
   }
 }
 
 /**
- * Another one after a namespace was deleted and one of its name created: the kernel gives the number of a namespace that is gone to the next. Our own,
- * which has no name, is always the same.
+ * Differs after a namespace was deleted and created again: the kernel reuses the number of a deleted namespace. Our own has no name and is
+ * always the same.
  */
 export async function namespaceIdentity(name: string | undefined): Promise<string> {
   if (name === undefined) return "our own";

@@ -10,7 +10,7 @@ export interface NftOptions {
   readonly namespace?: string | undefined;
 }
 
-/** Gives nftables a text that it takes as a whole or not at all. */
+/** nftables applies the text atomically. */
 export async function nft(text: string, { signal, namespace }: NftOptions): Promise<void> {
   signal.throwIfAborted();
   const entry = namespace === undefined ? [] : ["nsenter", `--net=${join("/run/netns", namespace)}`, "--"];
@@ -42,7 +42,7 @@ export async function nft(text: string, { signal, namespace }: NftOptions): Prom
   }
 }
 
-/** Without the place in the text, and without the text itself that it quotes. */
+/** Without the position and the quoted text. */
 function firstProblem(output: string): string {
   return /Error: (.+)/.exec(output)?.[1] ?? output.trim().slice(0, 500);
 }

@@ -2,9 +2,9 @@ import type { PlannedState } from "./planned-state.ts";
 import type { Link, OvsBridge, Snapshot } from "./snapshot.ts";
 import type { DesiredLink } from "./desired-link.ts";
 
-/** What the kernel shows as the master of every port of Open vSwitch. */
+/** The kernel's master of every Open vSwitch port. */
 export const OVS_DATAPATH = "ovs-system";
-/** Under this key of external_ids a bridge of ours has its owner. */
+/** The key in external_ids with the owner of a bridge of ours. */
 export const OVS_KEY = "plumbline";
 
 export function ensureOvsBridge({ netns, name, owner }: DesiredLink, draft: PlannedState): void {
@@ -14,7 +14,7 @@ export function ensureOvsBridge({ netns, name, owner }: DesiredLink, draft: Plan
   if (bridge) {
     if (!link) return draft.reject(netns, name, "Open vSwitch has not created this bridge; see the log of ovs-vswitchd");
     if (bridge.owner !== undefined && bridge.owner !== owner) draft.ovs(name, "br-set-external-id", name, OVS_KEY, owner);
-    // A bridge that is not ours may be down for a reason.
+    // A foreign bridge may be down for a reason.
     if (bridge.owner !== undefined && !link.up) draft.ip(netns, name, "link", "set", "dev", name, "up");
     return;
   }
@@ -45,7 +45,7 @@ export function ovsBridgeOf(link: Link, { ovs }: Snapshot): OvsBridge | undefine
   return ovs?.find((bridge) => bridge.ports.includes(link.name));
 }
 
-/** True when the link changes hands. */
+/** True if the master changes. */
 export function attachToOvs(link: Link, { netns, name }: DesiredLink, bridge: string, draft: PlannedState): boolean {
   const now = ovsBridgeOf(link, draft.have);
   if (now?.name === bridge) return false;

@@ -3,7 +3,7 @@ import { OVS_KEY } from "./ovs-plan.ts";
 import { run } from "./run.ts";
 import type { OvsBridge } from "./snapshot.ts";
 
-/** Long enough for a busy ovs-vswitchd to take a change, which `ovs-vsctl` waits for. */
+/** Long enough for a busy ovs-vswitchd to apply a change, which `ovs-vsctl` waits for. */
 const WAIT_SECONDS = 10;
 
 /** Whether Open vSwitch answers on this machine. */
@@ -28,7 +28,7 @@ export async function readOvs(signal: AbortSignal): Promise<OvsBridge[]> {
   }));
 }
 
-/** Returns its output. Every error is a rejection of one resource: the rest of the node works without Open vSwitch. */
+/** Every error is a rejection of one resource: the rest of the node works without Open vSwitch. */
 export async function ovsVsctl(args: readonly string[], { signal, link }: { signal: AbortSignal; link?: string }): Promise<string> {
   const limits = { signal, ...(link !== undefined && { link }), deadlineMs: 2 * WAIT_SECONDS * 1000 };
   try {
@@ -49,12 +49,11 @@ function describeError({ code, text }: KernelError): string {
   return absent ? `Open vSwitch is not running on this node: ${text}` : text;
 }
 
-/** Rows as `ovs-vsctl --format=json` prints them. */
 function rows(text: string): unknown[][] {
   return (JSON.parse(text) as { data: unknown[][] }).data;
 }
 
-/** `["uuid", u]` for one, `["set", [["uuid", u], ...]]` for any other number. */
+/** `["uuid", u]` for one, `["set", [["uuid", u], ...]]` otherwise. */
 function uuids(value: unknown): string[] {
   const [kind, uuid] = value as ["uuid", string] | ["set", ["uuid", string][]];
   return kind === "uuid" ? [uuid] : uuid.map(([, each]) => each);

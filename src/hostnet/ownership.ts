@@ -1,12 +1,15 @@
 import type { Link } from "./snapshot.ts";
 
 const MARK = "plumbline:";
-/** Given to a link as it is created; its alias can only come after. Without it, a link whose creator was killed in between would have no owner. */
+/**
+ * Set when a link is created; its alias can only be set afterwards. Without it, a link whose creator was killed in between would have no
+ * owner.
+ */
 export const GROUP = "7017";
 
 type Marked = Pick<Link, "alias"> & Partial<Pick<Link, "group">>;
 
-/** Whether we created it, so that it may be altered and deleted; or moved it here, so that it must be moved back. */
+/** `created` may be changed and deleted; `moved` must be moved back. */
 export function linkOwnership(link: Marked): "created" | "moved" | "foreign" {
   if (link.alias.startsWith(MARK)) return MOVED.test(link.alias) ? "moved" : "created";
   return link.alias === "" && link.group === GROUP ? "created" : "foreign";
@@ -18,10 +21,10 @@ export function createdAlias(owner: string): string {
 
 const MOVED = / moved(?: was (.*))?$/;
 const LONGEST_ALIAS = 255;
-/** Names may be as long as an alias, which must hold more than a name. */
+/** Names may be as long as an alias, which contains more than a name. */
 const LONGEST_OWNER = 128;
 
-/** A moved interface's own alias is kept in ours. */
+/** Includes the interface's original alias. */
 export function movedAlias(owner: string, link: Marked): string {
   const alias = `${createdAlias(owner)} moved`;
   const own = linkOwnership(link) === "moved" ? aliasBefore(link) : link.alias;

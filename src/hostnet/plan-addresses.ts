@@ -3,14 +3,14 @@ import type { Link, LinkAddress } from "./snapshot.ts";
 import type { DesiredLink } from "./desired-link.ts";
 
 export interface AddressPlan {
-  /** Each as `ip addr del` takes it. */
+  /** As arguments of `ip addr del`. */
   readonly remove: readonly (readonly string[])[];
-  /** Link-local ones, where there should be none. First the kernel must stop generating them. */
+  /** Unwanted link-local ones. The kernel must stop generating them first. */
   readonly removeLocal: readonly (readonly string[])[];
   readonly add: readonly string[];
-  /** IPv6 ones that are there, and that go when the link is given to a VRF. */
+  /** Existing IPv6 addresses that are lost when the link joins a VRF. */
   readonly restore: readonly string[];
-  /** What the link will have then. */
+  /** The addresses afterwards. */
   readonly after: readonly LinkAddress[];
 }
 
@@ -28,7 +28,7 @@ export function planAddresses(link: Link, { addresses = [], addrGenMode }: Pick<
   }
   const add = [...wanted].filter((text) => !kept.has(text) || goesWithAnother(text, kept, remove));
   const restore = [...kept.keys()].filter((text) => text.includes(":"));
-  // Once the first of a network is removed, its others may be gone.
+  // Removing the primary address of a network may remove its secondary ones.
   remove.sort((a, b) => Number(b.secondary) - Number(a.secondary));
   const stays = link.addresses.filter((address) => !remove.includes(address) && !removeLocal.includes(address));
   const fresh = add
@@ -37,7 +37,7 @@ export function planAddresses(link: Link, { addresses = [], addrGenMode }: Pick<
   return { remove: remove.map(addressArgs), removeLocal: removeLocal.map(addressArgs), add, restore, after: [...stays, ...fresh] };
 }
 
-/** The secondary addresses of a network go when its first one is removed. */
+/** Secondary addresses are lost with the primary one. */
 function goesWithAnother(text: string, kept: ReadonlyMap<string, LinkAddress>, removed: readonly LinkAddress[]): boolean {
   if (!kept.get(text)?.secondary) return false;
   const network = networkOf(text);

@@ -9,10 +9,10 @@ import { OVS_MASTER, type NetnsRole, type DesiredLink } from "./desired-link.ts"
 
 type Created = Exclude<DesiredLink, { type: "nic" | "ovs-bridge" }>;
 
-/** What must be run so that the links are as wanted: nothing where they already are, and no more than what differs, since every link event makes FRR look again. */
+/** The commands that make the links match: only the differences, since every link event makes FRR read again. */
 export function plan(want: readonly DesiredLink[], have: Snapshot): LinkPlan {
   const draft = new PlannedState(have);
-  // First of all, since what one link must give up another may be waiting for, such as a VNI.
+  // First, since another link may need what one gives up, such as a VNI.
   for (const link of want) deleteUnfit(link, draft);
   for (const link of inOrder(want)) {
     if (link.type === "nic") moveNicIn(link, draft);
@@ -22,10 +22,10 @@ export function plan(want: readonly DesiredLink[], have: Snapshot): LinkPlan {
   return draft.plan();
 }
 
-/** What must be run so that links are gone, or, moved ones, back where they came from. What is not ours stays. */
+/** Deletes links, or moves them back. Foreign links stay. */
 export function planRemoval(links: readonly { readonly netns: NetnsRole; readonly name: string }[], have: Snapshot): LinkPlan {
   const draft = new PlannedState(have);
-  // Before any is deleted: a leg goes with the other one of its pair, and Open vSwitch would keep listing it.
+  // Before any is deleted: a veth disappears with its peer, and Open vSwitch would keep listing it.
   for (const { netns, name } of links) {
     const link = draft.get(netns, name);
     if (link && linkOwnership(link) === "created") detachFromOvs(link, draft);
@@ -124,7 +124,7 @@ function create(want: Created, draft: PlannedState): Link | undefined {
 
 type Leg = Extract<Created, { type: "veth" }>;
 
-/** Both legs at once. A pair across namespaces is always created by the host's, so that nothing there waits for the router's. */
+/** A pair across namespaces is always created in the host's, so that nothing there waits for the router's. */
 function createPair(want: Leg, draft: PlannedState): Link | undefined {
   const other = draft.get(want.peer.netns, want.peer.name);
   if (other && linkOwnership(other) !== "created") {
@@ -164,7 +164,7 @@ function createArgs({ mac, mtu }: NewLinkSpec): string[] {
   return ["group", GROUP, ...(mac === undefined ? [] : ["address", mac]), ...(mtu === undefined ? [] : ["mtu", String(mtu)])];
 }
 
-/** As the kernel creates it; what it chooses itself is not known yet. */
+/** Without what the kernel chooses itself. */
 function newLink({ netns, name, type, mac = "", mtu = 0 }: NewLinkSpec, draft: PlannedState): Link {
   const link = { name, type, index: draft.freshIndex(), alias: "", group: GROUP, mtu, mac: mac.toLowerCase(), up: false, addresses: [] };
   return draft.hasIpv6(netns) ? { ...link, addrGenMode: "" } : link;
@@ -184,12 +184,12 @@ function alter(link: Link, want: Created, draft: PlannedState): void {
 
   const settings = planPort(link, want, enslaved);
   if (want.addrGenMode !== undefined && link.addrGenMode !== undefined && link.addrGenMode !== want.addrGenMode) {
-    // A VRF lowers and raises what it is given, and the kernel would make one more.
+    // A VRF sets a new port down and up, and the kernel would generate an address.
     if (enslaved || addresses.removeLocal.length > 0) set("addrgenmode", want.addrGenMode);
     else settings.unshift("addrgenmode", want.addrGenMode);
   }
   removeAddresses(addresses.removeLocal, want, draft);
-  // A message that also raises the link would do that before the rest: a link-local address would come first, and the settings of a port before there is one.
+  // A message that also sets the link up would do that first: a link-local address would be generated, and port settings would fail.
   if (enslaved && settings.length > 0) set(...args.splice(0));
   args.push(...settings);
   if (!link.up && settings.length === 0) args.push("up");
@@ -206,7 +206,7 @@ function removeAddresses(addresses: AddressPlan["remove"], { netns, name }: Crea
   for (const args of addresses) draft.ip(netns, name, "addr", "del", ...args, "dev", name);
 }
 
-/** Adds what changes the master to the arguments of a `link set`, or tells Open vSwitch. True when the link changes hands. */
+/** True if the master changes. */
 function enslave(link: Link, want: Created, args: string[], draft: PlannedState): boolean {
   if (want.master?.startsWith(OVS_MASTER)) return attachToOvs(link, want, want.master.slice(OVS_MASTER.length), draft);
   if (ovsBridgeOf(link, draft.have) !== undefined) {
@@ -218,10 +218,9 @@ function enslave(link: Link, want: Created, args: string[], draft: PlannedState)
   return true;
 }
 
-/** How a VXLAN is a port of its bridge. */
 function planPort(link: Link, want: Created, enslaved: boolean): string[] {
   if (want.type !== "vxlan" || kernelMaster(want) === undefined) return [];
-  // A port that has just been given to its bridge starts with the bridge's own ideas.
+  // A new port has the bridge's defaults.
   const port = enslaved ? undefined : link.bridgePort;
   return port?.neighSuppress && !port.learning ? [] : ["type", "bridge_slave", "neigh_suppress", "on", "learning", "off"];
 }

@@ -5,13 +5,13 @@ import type { NetnsRole } from "./desired-link.ts";
 
 export interface LinkPlan {
   readonly commands: readonly Command[];
-  /** The links that it touches, as far as they can be foreseen; undefined for those that will be gone. */
+  /** The expected state of changed links; undefined if deleted. */
   readonly touches: Readonly<Record<NetnsRole, ReadonlyMap<string, Link | undefined>>>;
-  /** Why none of it may be done. There are no commands then. */
+  /** If set, there are no commands. */
   readonly rejected?: KernelError;
 }
 
-/** What there would be after the commands so far. */
+/** The expected state after the commands so far. */
 export class PlannedState {
   readonly have: Snapshot;
   readonly commands: Command[] = [];
@@ -32,7 +32,7 @@ export class PlannedState {
     this.commands.push({ program: "ovs-vsctl", netns: "host", link, args: args });
   }
 
-  /** Only the first rejection counts. The plan is not run then. */
+  /** The first rejection counts; the plan is not run. */
   reject(role: NetnsRole, link: string, text: string): void {
     this.rejected ??= new KernelError("Rejected", text, { command: "", namespace: this.have.namespaces[role], link });
   }
@@ -46,7 +46,7 @@ export class PlannedState {
     this.#changed[role].set(link.name, link);
   }
 
-  /** Deletes it, and knows what goes with it: the other leg, the VXLANs on it, its ports' membership. */
+  /** Also what disappears with it: the peer, the VXLANs on it, its ports' membership. */
   delete(role: NetnsRole, link: Link): void {
     this.commands.push({ program: "ip", netns: role, link: link.name, args: ["link", "del", "dev", link.name], forgets: true });
     this.forget(role, link.name);
@@ -72,7 +72,7 @@ export class PlannedState {
     this.#changed[role].set(name, undefined);
   }
 
-  /** The lowest that no VRF has; 253 to 255 are the kernel's own. */
+  /** The lowest unused one; 253 to 255 are the kernel's. */
   freeTable(role: NetnsRole): number {
     const taken = new Set(this.#all(role).map((link) => link.table));
     let table = 1;
@@ -103,7 +103,6 @@ export class PlannedState {
   }
 }
 
-/** Whether two links are the ends of one cable. The kernel names the other end in the same namespace, and gives its index in another. */
 export function paired(a: Link, b: Link): boolean {
   return pointsTo(a, b) && pointsTo(b, a);
 }

@@ -14,11 +14,11 @@ export interface PythonOptions {
 export interface PythonProcess {
   write(text: string): void;
   kill(): void;
-  /** With the last line of its errors. */
+  /** Resolves with the last line of its errors. */
   readonly ended: Promise<string>;
 }
 
-/** A Python program for what Node cannot do, raw sockets above all. It ends with us, however we end. */
+/** A Python program for what Node cannot do, such as raw sockets. It ends with this process, however that ends. */
 export function startPython({ script, args = [], netns, signal, onLine }: PythonOptions): PythonProcess {
   const entry = netns === undefined ? [] : ["nsenter", `--net=${join("/run/netns", netns)}`, "--"];
   const command = ["--pdeathsig", "KILL", "--", ...entry, "python3", "-I", "-S", "-c", script, ...args];

@@ -1,4 +1,4 @@
-/** What is taken away at once from a machine that leaves. */
+/** A part of an uninstall. */
 export interface Removal {
   /** `Delete link vni100 in network namespace perouter` */
   readonly says: readonly string[];

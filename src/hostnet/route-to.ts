@@ -13,7 +13,7 @@ interface PrintedRoute {
   readonly gateway?: string;
 }
 
-/** Which way packets to an address leave a namespace; undefined when they cannot. */
+/** Undefined if there is no route. */
 export async function routeTo(address: string, namespace: string | undefined, signal: AbortSignal): Promise<RouteTo | undefined> {
   try {
     const [route] = JSON.parse(await ip(namespace, ["-j", "route", "get", address], { signal })) as PrintedRoute[];

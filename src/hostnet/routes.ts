@@ -1,6 +1,6 @@
 import type { Route } from "./snapshot.ts";
 
-/** What `ip -d -j route` prints; only what is read here. */
+/** The used fields of `ip -d -j route`. */
 interface PrintedRoute {
   readonly type?: string;
   readonly dst: string;
@@ -21,7 +21,7 @@ interface PrintedHop {
   readonly flags?: readonly string[];
 }
 
-/** The kernel's own come back with the address or the next advertisement, a routing daemon's when it wants them to. */
+/** The kernel's routes return with the address or the next advertisement, a routing daemon's with the daemon. */
 const KEPT_BY_OTHERS = new Set([
   "kernel",
   "ra",
@@ -41,7 +41,7 @@ const KEPT_BY_OTHERS = new Set([
 const FIRST_DAEMON_NUMBER = 186;
 const METRICS = new Set(["mtu", "advmss", "window", "initcwnd", "initrwnd", "hoplimit", "quickack", "congctl"]);
 
-/** Of a main table, the configured routes through one interface, those without a gateway first, since others may need them. */
+/** Configured routes of the main table through one interface, those without a gateway first, since others may need them. */
 export function routesThrough(device: string, printed: unknown, family: 4 | 6): Route[] {
   const routes = (printed as readonly (PrintedRoute & PrintedHop)[]).filter(
     (route) => !keptByOthers(route) && hops(route).every((hop) => hop.dev === device),

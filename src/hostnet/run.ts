@@ -17,7 +17,7 @@ export interface Output {
   readonly stderr: string;
 }
 
-/** Runs a program by itself, for what happens once in a while. When it fails that is a KernelError with its output. */
+/** For rare commands. Throws a KernelError with the output. */
 export async function run(program: string, args: readonly string[], options: RunOptions): Promise<Output> {
   const { signal, namespace = "", link, deadlineMs = DEADLINE_MS } = options;
   signal.throwIfAborted();

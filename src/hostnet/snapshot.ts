@@ -4,12 +4,12 @@ import type { NetnsRole } from "./desired-link.ts";
 export interface LinkAddress {
   /** `192.0.2.1/24`. */
   readonly text: string;
-  /** Of an interface without broadcast, or of its own choice: the other end, in place of the address's own network. */
+  /** The other end of a point-to-point address. */
   readonly peer?: string;
   readonly scope: string;
-  /** Comes and goes by itself: from DHCP, a router's advertisement, or a process that refreshes its lifetime. */
+  /** From DHCP, a router advertisement, or a process that refreshes its lifetime. */
   readonly dynamic: boolean;
-  /** Shares the network of an older IPv4 address, and goes with it. */
+  /** In the network of an older IPv4 address, and removed with it. */
   readonly secondary: boolean;
   readonly dadFailed: boolean;
   readonly validSeconds?: number;
@@ -29,7 +29,7 @@ export interface Link {
   readonly mtu: number;
   readonly mac: string;
   readonly up: boolean;
-  /** It is up, and its other end is not. */
+  /** Up, but the other end is not. */
   readonly noCarrier?: true;
   readonly addresses: readonly LinkAddress[];
   readonly addrGenMode?: string;
@@ -54,7 +54,7 @@ export interface OvsBridge {
   readonly ports: readonly string[];
 }
 
-/** One line of the main table, in the words of `ip route`. */
+/** In the terms of `ip route`. */
 export interface Route {
   readonly family: 4 | 6;
   readonly args: readonly string[];
@@ -62,19 +62,18 @@ export interface Route {
 
 export type Links = ReadonlyMap<string, Link>;
 
-/** What there is in the node's two namespaces. */
 export interface Snapshot {
   readonly host: Links;
   readonly router: Links;
-  /** How `ip link set ... netns` calls them: by name, or by the number of a process in it. */
+  /** The argument of `ip link set ... netns`: a name or a process id. */
   readonly namespaces: Readonly<Record<NetnsRole, string>>;
-  /** Undefined until a resource asks for an Open vSwitch bridge. */
+  /** Undefined until a resource needs Open vSwitch. */
   readonly ovs?: readonly OvsBridge[];
-  /** Routes through interfaces that are about to move, by their name. */
+  /** Of interfaces that are about to move, by name. */
   readonly routes: ReadonlyMap<string, readonly Route[]>;
 }
 
-/** What `ip -d -j` prints of a link; only what is read here. */
+/** The used fields of `ip -d -j`. */
 interface PrintedLink {
   readonly ifindex: number;
   readonly ifname: string;
@@ -113,17 +112,17 @@ interface PrintedAddress {
 
 const FOREVER = 4294967295;
 
-/** The links of a namespace by themselves, without their addresses. */
+/** Without addresses. */
 export async function readLinks(namespace: string, signal: AbortSignal): Promise<Links> {
   return parseLinks(JSON.parse(await ip(namespace, ["-d", "-j", "link"], { signal })));
 }
 
-/** Reads `ip -d -j addr`; the links' own modes of IPv6 address generation stand only in `ip -d -j link`. */
+/** From `ip -d -j addr`; only `ip -d -j link` has the mode of IPv6 address generation. */
 export function parseLinks(addresses: unknown, details: unknown = []): Map<string, Link> {
   const modes = new Map((details as readonly PrintedLink[]).map((link) => [link.ifindex, link.inet6_addr_gen_mode]));
   const links = new Map<string, Link>();
   for (const printed of addresses as readonly Partial<PrintedLink>[]) {
-    // An object without a name stands where the filter let nothing through.
+    // Filtered links are printed as empty objects.
     if (printed.ifname !== undefined) links.set(printed.ifname, parseLink(printed as PrintedLink, modes.get(printed.ifindex ?? 0)));
   }
   return links;

@@ -4,18 +4,18 @@ import { KernelError } from "./error.ts";
 import { keepRunning } from "../util/keep-running.ts";
 import type { NetworkNamespaces } from "./namespaces.ts";
 
-/** Service addresses carry it, and nothing else does: they have no alias by which to know them, and their lifetimes are renewed all the time. */
+/** Marks service addresses: addresses have no alias, and their lifetimes are refreshed all the time. */
 export const SERVICE_ADDRESS_METRIC = "26740";
 const RENEWED = new RegExp(String.raw`^(?:\d+: .* metric ${SERVICE_ADDRESS_METRIC} .*|\s+valid_lft .*|)$`);
 
-/** Whether the chunk only has refreshed service addresses. A chunk that ends in the middle of a line counts as a change. */
+/** A chunk that ends in the middle of a line counts as a change. */
 function isRefreshing(chunk: string): boolean {
   return chunk.endsWith("\n") && chunk.split("\n").every((text) => RENEWED.test(text));
 }
 
 const CHECK_EVERY_MS = 50;
 
-/** Rings when a link or an address changes in either namespace, and when a change may have been missed. Runs until aborted. */
+/** Calls back when a link or an address changes in either namespace, and when a change may have been missed. */
 export async function watchLinks(
   namespaces: NetworkNamespaces,
   ring: () => void,
@@ -25,7 +25,6 @@ export async function watchLinks(
   await Promise.all([namespaces.host, namespaces.router].map((namespace) => watchNamespace(namespace, ring, signal, onRestart)));
 }
 
-/** The same for one namespace. */
 export async function watchNamespace(
   namespace: string | undefined,
   ring: () => void,
@@ -35,10 +34,10 @@ export async function watchNamespace(
   await keepRunning(() => monitor(namespace, ring, signal), signal, onRestart);
 }
 
-/** Gives the reason when it has ended. */
+/** Resolves with the reason when it has ended. */
 async function monitor(namespace: string | undefined, ring: () => void, signal: AbortSignal): Promise<KernelError> {
   const args = [...(namespace === undefined ? [] : ["-n", namespace]), "monitor", "link", "address"];
-  // It writes only when something happens, so it would not notice by itself that we are gone.
+  // It writes only on changes, so it would not notice the end of this process.
   const child = spawn("setpriv", ["--pdeathsig", "KILL", "--", "ip", ...args], { stdio: ["ignore", "pipe", "pipe"] });
   const { promise: ended, resolve } = Promise.withResolvers<string>();
   let output = "";
@@ -64,7 +63,7 @@ async function monitor(namespace: string | undefined, ring: () => void, signal: 
   });
 }
 
-/** Whether the process is told what changes: it has a netlink socket that belongs to a group. It does not say so, and on a busy machine takes its time. */
+/** Whether its netlink socket has joined a group: the process does not say when it is ready. */
 function isListening(pid: number): boolean {
   try {
     const sockets = new Set(readdirSync(`/proc/${pid}/fd`).map((descriptor) => linkOf(`/proc/${pid}/fd/${descriptor}`)));
@@ -74,7 +73,7 @@ function isListening(pid: number): boolean {
       return Number.parseInt(groups, 16) !== 0 && sockets.has(`socket:[${inode}]`);
     });
   } catch {
-    // It has ended, or has not begun.
+    // It has ended, or not started.
     return false;
   }
 }

@@ -2,8 +2,8 @@ import type { Domain, Health, Component } from "../api/health.ts";
 import type { Answer, ComponentHealth } from "../explain/answer.ts";
 
 /**
- * What the page is made of, as the server sends it and the page draws it. A view is a set of rows, each with a key of its own within the view; a
- * change replaces whole rows or takes them away. Times are RFC 3339.
+ * The data of the page. A view is a set of rows, each with a key that is unique within the view; a change replaces or removes whole rows.
+ * Times are RFC 3339.
  */
 export interface Rows {
   overview: NodeRow | CauseRow | DomainRow;
@@ -11,13 +11,13 @@ export interface Rows {
   loadbalancer: PoolRow | ServiceRow | SessionsRow;
   failover: PolicyRow;
   connectivity: CheckRow | CommonCausesRow;
-  /** Is part of every stream: whether what is shown is what the cluster holds. */
+  /** Part of every stream: whether the page shows the current state of the cluster. */
   sync: SyncRow;
 }
 export type ViewName = keyof Rows;
 export const VIEW_NAMES = ["overview", "router", "loadbalancer", "failover", "connectivity", "sync"] as const satisfies ViewName[];
 
-/** `GET /api/views/<view>`, with the revision in its ETag too. */
+/** `GET /api/views/<view>`, with the revision in its ETag. */
 export interface ViewSnapshot<V extends ViewName = ViewName> {
   readonly view: V;
   readonly epoch: string;
@@ -26,13 +26,14 @@ export interface ViewSnapshot<V extends ViewName = ViewName> {
 }
 
 /**
- * `GET /api/stream?views=overview,router&component=ID&why=ID` (component and why may stand there several times) is an EventSource of these two events. `snapshot`
- * comes first and replaces everything that the page holds; it comes again when the stream could not be resumed or the reader was too slow. The id of
- * each is `<epoch>-<revision>`. `heartbeat` tells nothing but that the stream lives: every 15 seconds of silence, and first when nothing was missed.
+ * `GET /api/stream?views=overview,router&component=ID&why=ID` (component and why may be repeated) is an EventSource of these two events.
+ * `snapshot` comes first and replaces everything on the page; it comes again if the stream could not be resumed or the reader was too slow.
+ * The id of each is `<epoch>-<revision>`. `heartbeat` only keeps the stream alive: every 15 seconds without other events, and first if
+ * nothing was missed.
  */
 export interface SnapshotEvent {
   readonly views: { readonly [V in ViewName]?: readonly Rows[V][] };
-  /** By id, as asked for. */
+  /** By id, as requested. */
   readonly components?: { readonly [id: string]: DetailAnswer };
   readonly whys?: { readonly [id: string]: WhyAnswer };
 }
@@ -48,33 +49,28 @@ interface Row<Type extends string> {
   readonly key: string;
 }
 
-// ---- sight
-
 export interface SyncRow extends Row<"sync"> {
-  /** False until everything has been read once: nothing that is missing says anything before that. */
+  /** False until everything has been read once. */
   readonly complete: boolean;
-  /** Kinds whose watch is broken, so that what is shown of them is as old as that; one that was never `read` is not shown at all. Empty while all is live. */
+  /** Kinds with a broken watch, whose rows may be outdated; a kind that was never `read` is missing. Empty while all watches work. */
   readonly lost: readonly { readonly kind: string; readonly since: string; readonly read: boolean }[];
-  /** What the viewer may not list, so that none of it is shown. Never in the lab or `up`. */
+  /** Kinds that the viewer may not list. Never in the lab or `up`. */
   readonly hidden: readonly string[];
-  /** The viewer may list in more namespaces than the API server is asked about, so that some of what he may see is missing. */
+  /** There are more namespaces than are reviewed, so some rows may be missing. */
   readonly incomplete?: boolean;
 }
 
-// ---- overview
-
-/** How many things are in which health. */
+/** The number of components by health. */
 export type HealthCount = Readonly<Record<Health, number>>;
 
-/** One domain on one node. */
 export interface MatrixCellRow {
   readonly health: Health;
-  /** Since when it is not well; none when it is. */
+  /** Since when it is not healthy. */
   readonly since?: string;
   readonly tally: HealthCount;
 }
 
-/** A node across the domains. A domain that has nothing there, or that the viewer may not see, has no cell. */
+/** A domain without components on the node, or without permission, has no cell. */
 export interface NodeRow extends Row<"node"> {
   readonly name: string;
   readonly health: Health;
@@ -83,7 +79,7 @@ export interface NodeRow extends Row<"node"> {
   readonly cells: { readonly [D in Domain]?: MatrixCellRow };
 }
 
-/** A domain over the whole cluster, nodes or not. */
+/** A domain in the whole cluster. */
 export interface DomainRow extends Row<"domain"> {
   readonly domain: Domain;
   readonly health: Health;
@@ -91,21 +87,19 @@ export interface DomainRow extends Row<"domain"> {
   readonly tally: HealthCount;
 }
 
-/** Something that is wrong now and that nothing below explains. */
+/** A current cause. */
 export interface CauseRow extends Row<"cause"> {
-  /** None where the viewer may not see it: it is then "something you cannot access". */
+  /** Unset without permission: shown as "something you cannot access". */
   readonly verdict?: ComponentHealth;
   readonly health: Health;
   readonly since?: string;
-  /** The nearest ones, at most `MAX_SYMPTOMS_SHOWN`; `why` of the cause has them all. */
+  /** The nearest ones, at most `MAX_SYMPTOMS_SHOWN`; `why` of the cause has all. */
   readonly symptoms: readonly Pick<ComponentHealth, "id" | "component" | "domain" | "health" | "since">[];
   readonly symptomCount: number;
 }
 export const MAX_SYMPTOMS = 12;
 
-// ---- router
-
-/** The router of one node. Its tree, sessions and VNIs are its `component`: `RouterNodeConfigurationStatus/<namespace>/<node>`. */
+/** The router of one node. Tree, sessions and VNIs are in its `component`: `RouterNodeConfigurationStatus/<namespace>/<node>`. */
 export interface RouterRow extends Row<"router"> {
   readonly id: string;
   readonly node: string;
@@ -116,13 +110,13 @@ export interface RouterRow extends Row<"router"> {
   readonly resources: { readonly applied: number; readonly total: number };
   readonly sessions: { readonly up: number; readonly total: number };
   readonly vnis: { readonly up: number; readonly total: number };
-  /** The first of those that failed, for the list. */
+  /** The first failed ones, for the list. */
   readonly failed: readonly { readonly kind: string; readonly name: string; readonly reason: string }[];
 }
 
 type ResourceState = "Applied" | "Failed" | "KeptPrevious" | "Rebuilding";
 
-/** A resource with those that stand on it below it. */
+/** A resource and its dependents. */
 export interface TreeNode {
   readonly id: string;
   readonly kind: string;
@@ -168,14 +162,12 @@ export interface ConditionRow {
   readonly since?: string;
 }
 
-// ---- load balancer
-
 export interface PoolRow extends Row<"pool"> {
   readonly id: string;
   readonly namespace: string;
   readonly name: string;
   readonly addresses: readonly string[];
-  /** A family that the pool does not have is not there. */
+  /** Unset if the pool has no addresses of the family. */
   readonly ipv4?: PoolUse;
   readonly ipv6?: PoolUse;
   readonly services: number;
@@ -189,7 +181,7 @@ export interface PoolUse {
   readonly available: number;
 }
 
-/** A Service of type LoadBalancer. Which node announces it to whom, and why another does not, is its `component`: `Service/<namespace>/<name>`. */
+/** A Service of type LoadBalancer. Its announcements by node are in its `component`: `Service/<namespace>/<name>`. */
 export interface ServiceRow extends Row<"service"> {
   readonly id: string;
   readonly namespace: string;
@@ -200,14 +192,14 @@ export interface ServiceRow extends Row<"service"> {
   readonly reason?: string;
   readonly message?: string;
   readonly since?: string;
-  /** How many nodes announce it over BGP, and the first of them. */
+  /** The number of nodes that announce it over BGP, and the first of them. */
   readonly bgp: { readonly count: number; readonly nodes: readonly string[] };
-  /** The node that answers on the local network. */
+  /** The node that announces it over L2. */
   readonly l2?: { readonly node: string; readonly interfaces: readonly string[] };
 }
 export const MAX_NODES = 4;
 
-/** The sessions of one node, one row of the grid peer × node. */
+/** The sessions of one node: one row of the grid peer × node. */
 export interface SessionsRow extends Row<"sessions"> {
   readonly node: string;
   readonly health: Health;
@@ -216,9 +208,9 @@ export interface SessionsRow extends Row<"sessions"> {
 }
 
 export interface SessionCell {
-  /** The BGPPeer as it is on this node. */
+  /** The id of the BGPPeer on this node. */
   readonly id: string;
-  /** FRR's word: Established when it is up. */
+  /** FRR's state: Established when it is up. */
   readonly bgp: string;
   /** None without BFD. */
   readonly bfd?: string;
@@ -233,18 +225,16 @@ export interface ServiceDetailData extends Row<"service"> {
     readonly node: string;
     readonly protocol: "BGP" | "L2";
     readonly health: Health;
-    /** `bgp`: FRR's word, for those who may list sessions. */
+    /** `bgp`: FRR's state, with permission to list sessions. */
     readonly peers?: readonly { readonly name: string; readonly bgp?: string; readonly health: Health }[];
     readonly interfaces?: readonly string[];
     readonly advertisements?: readonly string[];
     readonly message?: string;
   }[];
-  /** L2: who would take over, in order. */
+  /** L2: in failover order. */
   readonly eligible: readonly string[];
   readonly endpoints: { readonly ready: number; readonly total: number };
 }
-
-// ---- failover
 
 export interface PolicyRow extends Row<"policy"> {
   readonly id: string;
@@ -263,9 +253,9 @@ export interface PolicyRow extends Row<"policy"> {
   readonly wave?: number;
   /** Whether it could be switched. */
   readonly ready?: "True" | "False" | "Unknown";
-  /** When the copy at the secondary site was taken: that of the volume that is furthest behind. */
+  /** When the oldest copy at the secondary site was taken. */
   readonly copied?: string;
-  /** The switch that is running, or the last one. */
+  /** The running switch, or the last one. */
   readonly transition?: Transition & { readonly steps: readonly FailoverStep[] };
   /** Newest first, at most ten. */
   readonly history: readonly PastTransition[];
@@ -320,28 +310,29 @@ export interface PolicyDetailData extends Row<"policy"> {
   }[];
 }
 
-// ---- connectivity
-
-/** One cell of source × target. Its actions with their latencies, and all its outages, are its `component`: `PodNetworkConnectivityCheck/<namespace>/<name>`. */
+/**
+ * One cell of source × target. Its actions with latencies and all its outages are in its `component`:
+ * `PodNetworkConnectivityCheck/<namespace>/<name>`.
+ */
 export interface CheckRow extends Row<"check"> {
   readonly id: string;
   readonly namespace: string;
   readonly name: string;
   readonly source: string;
   readonly target: string;
-  /** What the target is: `service/shop/web`, `endpoint/shop/web`, `node/n2`; none where that is not known. */
+  /** `service/shop/web`, `endpoint/shop/web`, `node/n2`; unset if unknown. */
   readonly targetIs?: string;
   readonly health: Health;
   readonly reason?: string;
   readonly since?: string;
-  /** Of the last connection that succeeded. */
+  /** Of the last successful connection. */
   readonly latencyMs?: number;
-  /** The latest, newest first, at most `MAX_OUTAGES_SHOWN`; one without end lasts. */
+  /** Newest first, at most `MAX_OUTAGES_SHOWN`; one without an end is open. */
   readonly outages: readonly { readonly start: string; readonly end?: string }[];
 }
 export const MAX_OUTAGES = 5;
 
-/** What failing checks have in common, in sentences; there is at most one such row. */
+/** The common causes of failing checks; at most one such row. */
 export interface CommonCausesRow extends Row<"blame"> {
   readonly sentences: readonly string[];
 }
@@ -349,7 +340,7 @@ export interface CommonCausesRow extends Row<"blame"> {
 export interface CheckDetailData extends Row<"check"> {
   readonly row: CheckRow;
   readonly message?: string;
-  /** Oldest first, what succeeded and what failed together. */
+  /** Oldest first, successes and failures. */
   readonly actions: readonly {
     readonly time: string;
     readonly success: boolean;
@@ -367,14 +358,12 @@ export interface CheckDetailData extends Row<"check"> {
   }[];
 }
 
-// ---- things and why
-
-/** Anything else that the cause graph knows: only what it says. */
+/** Any other component of the cause graph. */
 export interface ComponentDetail extends Row<"plain"> {
   readonly verdict: ComponentHealth;
 }
 
-/** `GET /api/components/<id>`: what there is to see of one thing. */
+/** `GET /api/components/<id>`. */
 export type DetailAnswer =
   | { readonly component: RouterDetailData | ServiceDetailData | PolicyDetailData | CheckDetailData | ComponentDetail }
   | NotThere;
@@ -382,24 +371,23 @@ export type DetailAnswer =
 /** `GET /api/why?component=<id>`. */
 export type WhyAnswer = { readonly answer: Answer } | NotThere;
 
-/** There is no such thing, or the viewer may not see it; one cannot be told from the other. */
+/** It does not exist, or the viewer may not see it. */
 interface NotThere {
   readonly missing: string;
 }
 
-/** In an Answer, a thing that the viewer may not see has this kind, no namespace, and no words; its name only tells it from others. */
+/** The kind of a component that the viewer may not see; it has no namespace and no text, and its name is only an id. */
 export const HIDDEN_KIND = "Hidden" satisfies Component["kind"];
 
-/** `GET /api/whoami`; 401 with `ErrorBody` where a token is needed first (`POST /api/login` with `{ "token": ... }`; `POST /api/logout`). */
+/** `GET /api/whoami`; 401 with `ErrorBody` if a token is needed (`POST /api/login` with `{ "token": ... }`; `POST /api/logout`). */
 export interface WhoAmI {
   readonly user: string;
-  /** Whether there is a login to end. */
   readonly login: boolean;
-  /** The command that this page comes from: `plumbline`, or the launcher of a checkout. */
+  /** The command of this page: `plumbline`, or the launcher of a checkout. */
   readonly version: string;
 }
 
-/** The body of every answer from 400 on. */
+/** The body of every response with a status of 400 or more. */
 export interface ErrorBody {
   readonly error: string;
 }

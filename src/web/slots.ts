@@ -1,4 +1,3 @@
-/** Counts what is under way, by owner and in all. */
 export class Slots {
   readonly #each: number;
   readonly #all: number;
@@ -14,7 +13,7 @@ export class Slots {
     return this.#total;
   }
 
-  /** Returns what frees the slot, or who has too many. */
+  /** Returns a function that frees the slot, or which limit is reached. */
   take(owner: string): (() => void) | "each" | "all" {
     const own = this.#taken.get(owner) ?? 0;
     if (own >= this.#each) return "each";

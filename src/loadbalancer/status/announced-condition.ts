@@ -11,7 +11,6 @@ import type { NodeGroup } from "./node-groups.ts";
 
 export const announcedType = "metallb.io/Announced";
 
-/** The input for the Announced condition. */
 export interface AnnouncementInput extends ElectionInput {
   readonly groups: readonly NodeGroup[];
   readonly elections: L2Elections;
@@ -19,9 +18,7 @@ export interface AnnouncementInput extends ElectionInput {
   readonly doubtful: ReadonlySet<string>;
 }
 
-/** The nodes' own reports about a Service. */
 export interface SpeakerStatuses {
-  /** Why the elected node does not announce it. */
   readonly blocker?: L2Blocker | undefined;
   /** The doubtful nodes that announce it over BGP. */
   readonly overBgp?: ReadonlySet<string>;
@@ -113,7 +110,6 @@ function countBgp(service: ServiceView, input: AnnouncementInput, { overBgp }: S
   return count;
 }
 
-/** Why the node does not announce it, by the configuration. */
 function reasonNot(service: ServiceView, node: NodeView, { config, pools }: AnnouncementInput): Reason | undefined {
   const decision = decideBgp(service, node, config, pools);
   if ("not" in decision) return decision.not;

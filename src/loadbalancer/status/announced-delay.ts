@@ -1,12 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ConditionReport } from "../../kube/status/conditions.ts";
 
-/** What to do with a computed condition. */
 interface Decision {
   readonly write: boolean;
-  /** Whether to record an Event. */
   readonly recordEvent: boolean;
-  /** When to check again. */
   readonly againMs?: number;
 }
 

@@ -6,7 +6,6 @@ import { truncateLine } from "../../kube/status/limits.ts";
 import type { Peer } from "../config/config.ts";
 import { joinedName, labelValue } from "./names.ts";
 
-/** The state of one session as FRR reports it. */
 interface ReportedSession {
   readonly state: string;
   /** `N/A` without BFD. */
@@ -24,7 +23,6 @@ export function sessionStatusName(node: string, peer: string, exists: (node: str
   return joinedName(node, peer, exists);
 }
 
-/** The session of this node with one peer. */
 export function sessionStatus(
   { name, address, interface: device, vrf, bfdProfile }: Pick<Peer, "name" | "address" | "interface" | "vrf" | "bfdProfile">,
   node: { readonly name: string; readonly uid: string | undefined },

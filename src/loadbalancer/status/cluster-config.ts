@@ -21,7 +21,7 @@ import { nodeOfReport } from "./unknown.ts";
 
 type Listed<T extends KubeObject> = Pick<Cache<T>, "kind" | "list" | "subscribe" | "waitForSync">;
 
-/** Everything that the load balancer's configuration is made of, Secrets aside. */
+/** The load balancer's configuration, without Secrets. */
 export interface ClusterSources {
   readonly pools: Listed<IPAddressPool>;
   readonly peers: Listed<BGPPeer>;
@@ -43,7 +43,6 @@ interface ClusterViewOptions {
 /** The controller has no access to password Secrets and assumes that they exist; the speakers check them. */
 const someSecret: Omit<Secret, "metadata"> = { type: "kubernetes.io/basic-auth", data: { password: "Kg==" } };
 
-/** The configuration over all nodes, for cluster-wide statuses and warnings. */
 export class ClusterConfig {
   readonly sources: ClusterSources;
   readonly states: ClusterViewOptions["states"];

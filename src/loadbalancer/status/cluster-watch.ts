@@ -16,7 +16,6 @@ export interface ClusterWatchOptions {
   view: ClusterConfig;
   agents: Pick<AgentWatch, "living" | "subscribe" | "ready">;
   events: Pick<EventRecorder, "record">;
-  /** The configuration was loaded again. */
   onLoaded: () => void;
   /** An input of announcement decisions has changed. */
   onChange: () => void;
@@ -27,7 +26,6 @@ const KEY = "cluster";
 /** Pools and advertisements are rarely written at the same time: don't warn in between. */
 const WARN_AFTER_MS = 10_000;
 
-/** Keeps the cluster configuration up to date, and records warnings about objects without effect. */
 export function clusterWatch({ view, agents, events, onLoaded, onChange, log }: ClusterWatchOptions): Runnable {
   const { nodes, ...configuration } = view.sources;
   const pace = new LoadRateLimit();

@@ -8,7 +8,7 @@ import { type CauseRow, type MatrixCellRow, HIDDEN_KIND, type NodeRow, type Sync
 import { type RowReferences, type RefsOf, refsOfComponents, visibleRefs } from "./refs.ts";
 import type { Viewer } from "./viewer.ts";
 
-/** How one viewer sees the picture: without what he may not list, and without the names of that. */
+/** What one viewer may see: without objects that he may not list, and without their names. */
 export class AccessFilter {
   readonly #viewer: Viewer;
   readonly #refsOf: RefsOf;
@@ -33,7 +33,7 @@ export class AccessFilter {
     return visible && JSON.stringify(visible);
   };
 
-  /** All that must be known of the viewer before he looks at these views. */
+  /** The permissions that these views require. */
   *asks(views: Iterable<ViewName>, behind: RowReferences): Iterable<KindInNamespace> {
     if (this.#viewer.seesAll) return;
     yield* this.#visible;
@@ -49,7 +49,7 @@ export class AccessFilter {
     return this.#viewer.seesAll || this.may(this.#refsOf(component));
   }
 
-  /** The answer without what may not be seen; nothing where that is what was asked for. */
+  /** Undefined if the requested component itself may not be seen. */
   answer(answer: Answer): Answer | undefined {
     if (this.#viewer.seesAll) return answer;
     if (!this.sees(answer.path.component)) return undefined;

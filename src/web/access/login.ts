@@ -11,15 +11,14 @@ import { addressOf } from "../../ip/address.ts";
 import { Prefix } from "../../ip/prefix.ts";
 
 const COOKIE = "__Host-plumbline";
-/** Whoever came longest ago is forgotten, and asked about again when he comes back. */
+/** The least recent viewer is dropped, and reviewed again when he returns. */
 const MOST_VIEWERS = 256;
-/** Tokens that the API server is asked about at a time: anybody can send one. Of one address half of them, so that others can log in. */
+/** Concurrent token reviews: anyone can send a token. Half of them per address, so that others can log in. */
 const MOST_ENTERING = { each: 2, all: 4 };
 /** Requests that wait for one token to be reviewed. */
 const MOST_WAITING = { each: 8, all: Infinity };
 const LONGEST_TOKEN = 16 * 1024;
 
-/** In a cluster: who shows a token that the API server knows may look at what he may list. */
 export class TokenLogin implements Authenticator {
   readonly cookie = COOKIE;
   readonly #client: KubeClient;
@@ -34,7 +33,7 @@ export class TokenLogin implements Authenticator {
     this.#client = client;
   }
 
-  /** Whoever made a name lead here gains nothing: a browser sends the token only to the name that it was given under. */
+  /** DNS rebinding is harmless: a browser sends the token only to the host that it belongs to. */
   knowsHost(): boolean {
     return true;
   }
@@ -59,14 +58,14 @@ export class TokenLogin implements Authenticator {
 
   async #viewer(hash: string, token: string, from: string): Promise<TokenViewer> {
     const viewer = this.#viewers.get(hash) ?? (await (this.#entering.get(hash) ?? this.#letIn(hash, token, from)));
-    // Those who came last stand last.
+    // Most recent last.
     this.#viewers.delete(hash);
     this.#viewers.set(hash, viewer);
     if (this.#viewers.size > MOST_VIEWERS) this.#viewers.delete(this.#viewers.keys().next().value ?? "");
     return viewer;
   }
 
-  /** Several requests may come with the same token at once: it is asked about once. */
+  /** Concurrent requests with the same token share one review. */
   #letIn(hash: string, token: string, from: string): Promise<TokenViewer> {
     const entering = this.#enter(token, from).finally(() => this.#entering.delete(hash));
     this.#entering.set(hash, entering);
@@ -86,7 +85,7 @@ export class TokenLogin implements Authenticator {
       pageLogins.inc({ outcome: "accepted" });
       return new TokenViewer(this.#client, token, user, (one) => this.#accessOf(one));
     } catch (error) {
-      // A review that is not answered has cost the API server as much as a wrong token.
+      // A review without an answer costs the API server as much as a wrong token.
       this.#failed.add(network);
       pageLogins.inc({ outcome: error instanceof LoginError && error.code === "Rejected" ? "refused" : "unreachable" });
       throw error;
@@ -95,7 +94,7 @@ export class TokenLogin implements Authenticator {
     }
   }
 
-  /** Several requests may wait for it, so it ends with none of them. */
+  /** Shared by several requests, so it ends with none of them. */
   async #userOf(token: string) {
     try {
       return await reviewToken(this.#client, token, AbortSignal.timeout(REVIEW_MS));
@@ -134,10 +133,10 @@ function hashOf(token: string): string {
 
 const WITHIN_MS = 60_000;
 const MOST = 10;
-/** The network that began first is forgotten when more have failed. */
+/** The oldest network is dropped if there are more. */
 const MOST_NETWORKS = 10_000;
 
-/** Counts wrong tokens within a minute, by the network that they come from. */
+/** Counts wrong tokens per minute and network. */
 export class FailedLogins {
   readonly #tries = new Map<string, number[]>();
 
@@ -156,9 +155,9 @@ export class FailedLogins {
   }
 }
 
-/** What one host has of addresses: one of IPv4, and a /64 of IPv6. */
+/** The addresses of one host: one IPv4 address, or a /64 of IPv6. */
 export function networkOf(address: string): string {
-  // An IPv4 client of a socket for both families.
+  // An IPv4 client of a dual-stack socket.
   const plain = address.replace(/^::ffff:(?=\d+\.)/i, "").replace(/%.*$/, "");
   const parsed = addressOf(plain);
   return parsed?.family === 6 ? String(new Prefix(parsed, 64)) : plain;

@@ -16,7 +16,7 @@ import type { RowStore } from "../model/row-store.ts";
 import type { KindInNamespace } from "../rows/row-builder.ts";
 import type { ViewName } from "../api.ts";
 
-/** What the views are made of, as far as a viewer would miss it. */
+/** The kinds that the views are built from. */
 export function visibleRefs({ routerNamespace, metallbNamespace }: ConfigNamespaces): readonly KindInNamespace[] {
   return [
     { kind: Node },
@@ -33,7 +33,7 @@ export function visibleRefs({ routerNamespace, metallbNamespace }: ConfigNamespa
 
 export type RefsOf = (component: Component) => readonly KindInNamespace[];
 
-/** What one must be allowed to list to see a thing: its object and, where it is about a node, the statuses that nodes write of it. */
+/** The permissions that a component requires: its object and, on a node, the statuses that nodes write. */
 export function refsOfComponents({ routerNamespace, metallbNamespace }: ConfigNamespaces): RefsOf {
   const kinds = new Map<string, Kind>(EXPLAINED_KINDS.map((kind) => [kind.kind, kind]));
   const router: KindInNamespace = { kind: RouterNodeConfigurationStatus, namespace: routerNamespace };
@@ -56,7 +56,7 @@ export function refsOfComponents({ routerNamespace, metallbNamespace }: ConfigNa
     if (kind === "FRR") return [name === "lb" ? balancer : router];
     if (kind === "Session" || kind === "Link" || kind === "Overlay") return [router];
     if (kind === "Controller") return [];
-    // What nobody has thought of is for those who may see nodes, and all Services wherever it is.
+    // By default, permission to list nodes and all Services.
     return [{ kind: Node }, { kind: Service }];
   };
 }
@@ -67,7 +67,7 @@ function* componentsIn({ component, fix, symptoms }: Cause): Iterable<Component>
   for (const symptom of symptoms) yield symptom.component;
 }
 
-/** What the rows of each view are made of, each once. It is the same for all viewers, and is worked out once for all of them. */
+/** The sources of each view's rows. Shared by all viewers. */
 export class RowReferences {
   readonly #rows: RowStore;
   readonly #refsOf: RefsOf;

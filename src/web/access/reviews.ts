@@ -1,7 +1,6 @@
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { KindInNamespace } from "../rows/row-builder.ts";
 
-/** Who a token is of, as the API server says. */
 export interface User {
   readonly username: string;
   readonly uid?: string;
@@ -17,7 +16,7 @@ interface SubjectAccessReview {
   status?: { allowed?: boolean };
 }
 
-/** Asks whose token it is; undefined where it is nobody's, or no longer. */
+/** Undefined for an invalid or expired token. */
 export async function reviewToken(client: KubeClient, token: string, signal: AbortSignal): Promise<User | undefined> {
   const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenReview", spec: { token } };
   const path = "/apis/authentication.k8s.io/v1/tokenreviews";
@@ -25,14 +24,13 @@ export async function reviewToken(client: KubeClient, token: string, signal: Abo
   return status?.authenticated === true && status.user?.username ? withoutCredential(status.user) : undefined;
 }
 
-/** Which of his tokens a user has shown does not change what he may do, and would make him another user with each. */
+/** The token itself does not change the permissions, and would make a new user of each. */
 function withoutCredential(user: User): User {
   if (!user.extra) return user;
   const extra = Object.entries(user.extra).filter(([key]) => key !== "authentication.kubernetes.io/credential-id");
   return { ...user, extra: Object.fromEntries(extra) };
 }
 
-/** Asks whether someone may list objects of a kind. */
 export async function reviewAccess(
   client: KubeClient,
   user: User,

@@ -5,7 +5,6 @@ import { LoginError, type Viewer } from "./viewer.ts";
 import { reviewToken, type User } from "./reviews.ts";
 import { REVIEW_VALID_MS, lastReviewIsValid, REVIEW_MS, type UserAccess } from "./user-access.ts";
 
-/** Someone with a token: sees what he may list. */
 export class TokenViewer implements Viewer {
   readonly login = true;
   readonly seesAll = false;
@@ -15,7 +14,7 @@ export class TokenViewer implements Viewer {
   #access: UserAccess;
   #review: Promise<User | undefined> | undefined;
   #reviewedAt = performance.now();
-  /** So that the version is another one when the user is. */
+  /** Changes the version when the user changes. */
   #users = 0;
 
   constructor(client: KubeClient, token: string, user: User, accessOf: (user: User) => UserAccess) {
@@ -46,7 +45,7 @@ export class TokenViewer implements Viewer {
     await this.#access.learn(refs, signal);
   }
 
-  /** Throws where the token has ended meanwhile. */
+  /** Throws if the token has expired. */
   async #assertKnown(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (performance.now() - this.#reviewedAt < REVIEW_VALID_MS) return;

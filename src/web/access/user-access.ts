@@ -4,15 +4,14 @@ import type { KindInNamespace } from "../rows/row-builder.ts";
 import { LoginError } from "./viewer.ts";
 import { reviewAccess, type User } from "./reviews.ts";
 
-/** How long an answer holds. Who loses a right, or whose token ends, sees nothing more after that. */
+/** How long a review is valid. After that a viewer without the permission sees nothing more. */
 export const REVIEW_VALID_MS = 60_000;
-/** How much longer it holds while the API server cannot be asked: then the page is needed most. */
+/** How much longer it is valid while the API server does not answer: then the page is needed most. */
 const AT_MOST_MS = 10 * 60_000;
-/** Of one request; requests of one user share the reviews that are under way. */
+/** Concurrent reviews of one request; requests of one user share them. */
 const AT_ONCE = 4;
-/** How long the API server may take over a review. */
 export const REVIEW_MS = 10_000;
-/** More namespaces than anybody reads. */
+/** The limit of reviewed namespaces. */
 const MAX_REVIEWS = 2_000;
 
 interface Answered {
@@ -20,7 +19,7 @@ interface Answered {
   readonly at: number;
 }
 
-/** What a user may list, whichever of his tokens he shows: each question is under way once at a time, and its answer is kept. */
+/** The permissions of a user, cached for all of his tokens; each review runs once at a time. */
 export class UserAccess {
   readonly user: User;
   readonly #client: KubeClient;
@@ -35,12 +34,12 @@ export class UserAccess {
     this.user = user;
   }
 
-  /** Another number whenever it turns out that he may see more or less than before, or is not shown all of it. */
+  /** Changes when the permissions change. */
   get version(): number {
     return this.#version;
   }
 
-  /** Whether questions were left out lately, because there were too many. */
+  /** Whether reviews were skipped, because there were too many. */
   get isIncomplete(): boolean {
     return performance.now() - this.#lastLeftOut < 2 * REVIEW_VALID_MS;
   }
@@ -57,7 +56,7 @@ export class UserAccess {
       everywhere.set(reviewKey({ kind }), { kind });
       if (namespace !== undefined) somewhere.set(reviewKey({ kind, namespace }), { kind, namespace });
     }
-    // Who may list it everywhere need not be asked about each namespace.
+    // With permission in all namespaces, single ones need no review.
     await this.#ask(everywhere, signal);
     for (const [key, { kind }] of somewhere) if (this.may({ kind })) somewhere.delete(key);
     await this.#ask(somewhere, signal);
@@ -76,7 +75,7 @@ export class UserAccess {
           continue;
         }
         const review = this.#underWay.get(key) ?? this.#review(key, ref);
-        // Once it does not answer it is not asked about the rest either.
+        // After a timeout the rest is not reviewed either.
         if ((await lastReviewIsValid(known?.at ?? -Infinity, () => untilAborted(review, signal), signal)) === "unanswered") return;
       }
     };
@@ -92,7 +91,7 @@ export class UserAccess {
     return this.#answers.size + this.#underWay.size < MAX_REVIEWS;
   }
 
-  /** Several requests may wait for it, so it ends with none of them. */
+  /** Shared by several requests, so it ends with none of them. */
   #review(key: string, ref: KindInNamespace): Promise<boolean> {
     const review = reviewAccess(this.#client, this.user, ref, AbortSignal.timeout(REVIEW_MS))
       .then((allowed) => {
@@ -107,7 +106,7 @@ export class UserAccess {
   }
 }
 
-/** An API server that does not answer leaves what it said before, for a while. */
+/** While the API server does not answer, the last review stays valid for a while. */
 export async function lastReviewIsValid<T>(knownAt: number, ask: () => Promise<T>, signal: AbortSignal): Promise<T | "unanswered"> {
   try {
     return await ask();

@@ -1,23 +1,23 @@
 import type { KindInNamespace } from "../rows/row-builder.ts";
 
-/** Who looks, and at what he may look. */
+/** The user of the page, and his permissions. */
 export interface Viewer {
   readonly user: string;
-  /** Whether there is a login that he could end. */
+  /** Whether he can log out. */
   readonly login: boolean;
-  /** He may see everything: nothing is asked for him. */
+  /** Whether he may see everything, without reviews. */
   readonly seesAll: boolean;
-  /** Finds out what he may list of these, where that is not known or was found out long ago. Throws a LoginError when he may no longer look at all. */
+  /** Reviews these permissions, if they are unknown or outdated. Throws a LoginError if the login has ended. */
   learn(refs: Iterable<KindInNamespace>, signal: AbortSignal): Promise<void>;
-  /** Another number whenever it turns out that he may see more or less than before. */
+  /** Changes when the permissions change. */
   readonly version: number;
-  /** Whether there was more to find out than is asked about: then what he may see is missing. */
+  /** Whether reviews were skipped, so that something may be missing. */
   readonly isIncomplete: boolean;
-  /** As it was found out; no for what was not. */
+  /** False without a review. */
   may(ref: KindInNamespace): boolean;
 }
 
-/** Whoever sits at this machine. */
+/** A user of this machine. */
 export const unrestrictedViewer: Viewer = {
   user: "this machine",
   login: false,
@@ -29,26 +29,26 @@ export const unrestrictedViewer: Viewer = {
 };
 
 export interface Authenticator {
-  /** Who asks; throws a LoginError where that is not known. */
+  /** Throws a LoginError if the user is unknown. */
   viewerOf(
     request: { readonly authorization?: string; readonly cookie?: string; readonly from: string },
     signal: AbortSignal,
   ): Promise<Viewer>;
-  /** Whether the host that the browser asked for is one of ours. */
+  /** Whether the request's Host header is one of ours. */
   knowsHost(host: string): boolean;
-  /** The cookie that a token is kept in; none where nobody has to say who he is. */
+  /** The cookie of the token; unset without logins. */
   readonly cookie?: string;
 }
 
 const NAMES = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/;
 
-/** On a loopback address: whoever sits at the machine may look. A site elsewhere whose name was made to lead here may not. */
+/** On a loopback address every local user may look. DNS rebinding is rejected. */
 export const loopbackViewer: Authenticator = {
   viewerOf: () => Promise.resolve(unrestrictedViewer),
   knowsHost: (host) => NAMES.test(host),
 };
 
-/** Why someone may not look: he has not said who he is (401), or is not known to be allowed to (403), has tried too often (429), or could not be asked about (503). */
+/** Not logged in (401), not permitted (403), too many attempts (429), or not reviewed (503). */
 export class LoginError extends Error {
   override readonly name = "LoginError";
   readonly code: "NoToken" | "Rejected" | "TooMany" | "Unreachable";

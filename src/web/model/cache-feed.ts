@@ -4,12 +4,12 @@ import { metaTime } from "../../api/time.ts";
 import type { SyncRow } from "../api.ts";
 import type { DashboardModel } from "./model.ts";
 
-/** A watch that breaks is mostly whole again within moments, and nobody need see that. */
+/** A broken watch usually recovers within moments, which is not shown. */
 const PATIENCE_MS = 5_000;
-/** What is not there by then may never be: a kind that is not installed, or that may not be read. */
+/** A kind that is not read by then may not be installed or not be readable. */
 const FIRST_READ_MS = 10_000;
 
-/** Puts into the picture what the caches hold, and says in it whether that is what the cluster holds. */
+/** Puts the objects of the caches into the model, and reports whether they are current. */
 export class CacheFeed {
   readonly #model: DashboardModel;
   readonly #caches: readonly Cache<KubeObject>[];
@@ -23,7 +23,6 @@ export class CacheFeed {
     this.#caches = caches;
   }
 
-  /** Until the signal aborts. */
   begin(signal: AbortSignal): void {
     const since = metaTime(new Date());
     for (const cache of this.#caches) {
@@ -37,7 +36,7 @@ export class CacheFeed {
         this.#hasWaited = true;
         this.#lost.set(kind.kind, { since, read: false });
       });
-      // Whoever waits hears of the end as well, and that is no error.
+      // An end by the signal is no error.
       cache.waitForSync(signal).then(
         () => this.#regain(kind.kind),
         () => undefined,

@@ -9,21 +9,17 @@ import { type AnyRowBuilder, rowKey, type BuildContext } from "../rows/row-build
 import { RowStore } from "./row-store.ts";
 import { type Domain, type Health, HEALTHS, nodeOf } from "../../api/health.ts";
 
-/** What is known of all things; the cause graph. */
 export interface Graph {
   put(kind: Kind, object: KubeObject): void;
   drop(kind: Kind, key: string): void;
   verdict(id: string): ComponentHealth | undefined;
   causes(): readonly Cause[];
   why(id: string): Answer | undefined;
-  /** The things on which the verdict may be another since this was last asked, and what it is. */
+  /** Components whose health may have changed since the last call. */
   touched(): ReadonlyMap<string, ComponentHealth | undefined>;
 }
 
-/**
- * All rows of all views, kept up to date row by row: a change costs what it changes. Objects are put in as they come; rows are painted when somebody
- * asks for them.
- */
+/** All rows of all views. Objects are put in as they change; only affected rows are built again, when they are read. */
 export class DashboardModel {
   readonly rows = new RowStore();
   readonly #graph: Graph;
@@ -33,11 +29,11 @@ export class DashboardModel {
   readonly #buildersOf = new Map<string, { readonly number: number; readonly rowOf: (object: KubeObject) => string | undefined }[]>();
   readonly #readers = new StaleReaders();
   readonly #listeners = new Set<() => void>();
-  /** Names of causes tell nothing to those who may not see them, and cannot be guessed. */
+  /** Keys of causes must not be guessable by viewers without permission. */
   readonly #salt = randomBytes(16);
   #causes: readonly Cause[] = [];
   #isStale = true;
-  /** How many rows were painted, for those who count what a change costs. */
+  /** The number of built rows, for metrics. */
   built = 0;
 
   constructor(graph: Graph, builders: readonly AnyRowBuilder[]) {
@@ -66,19 +62,18 @@ export class DashboardModel {
     this.#mark(kind, object);
   }
 
-  /** Whether something has changed since it was painted. */
+  /** Whether a row must be built again. */
   get isStale(): boolean {
     return this.#isStale;
   }
 
-  /** Called once when there is something new to paint, and then not before it was painted. */
+  /** Called once when a row becomes stale, and again only after the next refresh. */
   onStale(listener: () => void): () => void {
     this.#listeners.add(listener);
     if (this.#isStale) listener();
     return () => this.#listeners.delete(listener);
   }
 
-  /** Paints what is not as it should be; all that changes gets one new revision. */
   refresh(): void {
     if (!this.#isStale) return;
     this.#isStale = false;
@@ -98,12 +93,12 @@ export class DashboardModel {
     return this.#graph.why(id);
   }
 
-  /** Something that is no row, painted for whoever asks. */
+  /** Builds something that is not a row. */
   glance<T>(build: (context: BuildContext) => T): T {
     return build(this.#context(new Set()));
   }
 
-  /** A row that comes from elsewhere than objects. */
+  /** A row that is not built from objects. */
   set<V extends ViewName>(view: V, row: Rows[V]): void {
     this.rows.begin();
     this.rows.set(view, row.key, row, []);
@@ -188,12 +183,12 @@ interface KeyCounts {
   readonly unwell: Map<string, ComponentHealth>;
 }
 
-/** How many things are how well: by domain, by domain and node, and by kind. Kept up to date thing by thing. */
+/** Components by health: per domain, per domain and node, and per kind. Updated per component. */
 class HealthCounts {
   readonly #counted = new Map<string, Counted>();
   readonly #counts = new Map<string, KeyCounts>();
 
-  /** Takes in what is known of a thing now, and returns the places in which that makes a difference. */
+  /** Returns the counters that changed. */
   count(id: string, verdict: ComponentHealth | undefined): readonly string[] {
     const before = this.#counted.get(id);
     const keys = verdict ? keysOf(verdict) : [];

@@ -1,16 +1,16 @@
 import type { Log } from "../../kube/log.ts";
 import type { DashboardModel } from "./model.ts";
 
-/** Whoever looks sees no two changes nearer to each other than this: what happens meanwhile is one change. */
+/** The minimum time between two refreshes. */
 const GAP_MS = 200;
-/** Painting, and telling those who look, takes no more of the time than this: the process has other work. */
+/** The maximum share of CPU time for refreshes. */
 const SHARE = 0.2;
-/** However long it takes, what is shown is not older than this for that reason. */
+/** The maximum time between two refreshes. */
 const LONGEST_GAP_MS = 5_000;
-/** While nobody looks, what has piled up is worked off this often. */
+/** The interval of refreshes without readers. */
 const IDLE_MS = 30_000;
 
-/** When the picture is painted: soon after something has changed, but not all the time, and hardly ever while nobody looks. */
+/** Refreshes the model soon after a change, at a limited rate, and rarely without readers. */
 export class RefreshTimer {
   readonly #model: DashboardModel;
   readonly #log: Pick<Log, "error">;
@@ -28,17 +28,17 @@ export class RefreshTimer {
     this.#stopListening = model.onStale(() => this.#schedule());
   }
 
-  /** Counts how often it was painted. */
+  /** The number of refreshes. */
   get beats(): number {
     return this.#beats;
   }
 
-  /** Makes what is painted as new as the gap allows. */
+  /** Refreshes now, if the minimum time has passed. */
   freshen(): void {
     if (this.#model.isStale && performance.now() - this.#lastAt >= this.#gapMs) this.#beat();
   }
 
-  /** Until it was painted after this beat, `ms` have passed, or the signal aborts. */
+  /** Until the refresh after this one, `ms` have passed, or the signal aborts. */
   next(after: number, ms: number, signal: AbortSignal): Promise<void> {
     if (this.#beats > after || signal.aborted) return Promise.resolve();
     return new Promise((resolve) => {
@@ -71,7 +71,7 @@ export class RefreshTimer {
     this.#timer.unref();
   }
 
-  /** Nobody asked, so nobody would hear of it: what cannot be painted must not end the process that has it painted. */
+  /** Without a caller an error must not end the process. */
   #attempt(): void {
     try {
       this.#beat();
@@ -88,7 +88,6 @@ export class RefreshTimer {
     this.#beats += 1;
     this.#model.refresh();
     for (const end of this.#waiting) end();
-    // By then all who waited have been told.
     setImmediate(() => (this.#gapMs = Math.min(LONGEST_GAP_MS, Math.max(GAP_MS, (performance.now() - began) / SHARE))));
   }
 }

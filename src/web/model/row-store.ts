@@ -5,17 +5,16 @@ import type { KindInNamespace } from "../rows/row-builder.ts";
 
 type AnyRow = Rows[ViewName];
 
-/** A row with what decides who may see it. */
 export interface StoredRow {
   readonly row: AnyRow;
   readonly text: string;
   readonly revision: number;
   readonly of: readonly KindInNamespace[];
-  /** All of the cause that the row shows a part of. */
+  /** The whole cause, of which the row shows a part. */
   readonly cause?: Cause;
 }
 
-/** What a viewer sees of a row, as JSON; nothing where he sees none of it. */
+/** The JSON of a row for a viewer; undefined if he may not see it. */
 export type RowFilter = (stored: StoredRow) => string | undefined;
 
 interface Removed {
@@ -25,19 +24,19 @@ interface Removed {
   readonly last: StoredRow;
 }
 
-/** How many rows that are gone are remembered, for those who have not heard of it. */
+/** The number of removed rows that are remembered. */
 const REMEMBERED = 4096;
 
 /**
- * The rows of all views, each with the revision in which it last changed. Nothing is kept for a reader: who knows what was there at some revision is told
- * what has changed since.
+ * The rows of all views, each with the revision of its last change. No state is kept per reader: a reader at some revision gets the changes
+ * since.
  */
 export class RowStore {
-  /** Revisions of another process are not ours. */
+  /** Distinguishes the revisions of different processes. */
   readonly epoch = randomBytes(6).toString("hex");
   readonly #views: Readonly<Record<ViewName, Map<string, StoredRow>>>;
   #removed: Removed[] = [];
-  /** What was gone at this revision or before is forgotten. */
+  /** Removals up to this revision are forgotten. */
   #forgotten = 0;
   #revision = 0;
   #next = 1;
@@ -50,7 +49,7 @@ export class RowStore {
     return this.#revision;
   }
 
-  /** What is set from here on is of one revision. */
+  /** Starts a new revision. */
   begin(): void {
     this.#next = this.#revision + 1;
   }
@@ -72,12 +71,11 @@ export class RowStore {
     rows.set(key, { row, text, revision: this.#revision, of, ...(cause && { cause }) });
   }
 
-  /** All rows of a view, with what decides who may see them. */
   of(view: ViewName): Iterable<StoredRow> {
     return this.#views[view].values();
   }
 
-  /** All rows of a view as a JSON list. */
+  /** As a JSON list. */
   snapshot(view: ViewName, filter: RowFilter): string {
     const texts: string[] = [];
     for (const stored of this.#views[view].values()) {
@@ -87,12 +85,12 @@ export class RowStore {
     return `[${texts.join(",")}]`;
   }
 
-  /** Whether all that has happened since a revision is still known. */
+  /** Whether all changes since a revision are still known. */
   knows(revision: number): boolean {
     return revision >= this.#forgotten && revision <= this.#revision;
   }
 
-  /** What has changed in a view since a revision, as JSON; nothing where nothing has. */
+  /** As JSON; undefined without changes. */
   since(revision: number, view: ViewName, filter: RowFilter): string | undefined {
     const upsert: string[] = [];
     const remove: string[] = [];
@@ -101,7 +99,7 @@ export class RowStore {
       if (stored.revision <= revision) continue;
       const text = filter(stored);
       if (text !== undefined) upsert.push(text);
-      // Only the keys of causes tell nothing to those who may not see them, and only causes come in and out of sight.
+      // Only the keys of causes reveal nothing, and only causes become visible or invisible for a viewer.
       else if (stored.row.type === "cause") remove.push(key);
     }
     for (const removed of this.#removed) {
@@ -123,7 +121,7 @@ export class RowStore {
   }
 }
 
-/** The symptoms that are not in the row may be all that a viewer sees of it. There may be thousands of them. */
+/** Compares all symptoms, which may be all that a viewer sees of it. There may be thousands. */
 function isSame(one: Cause | undefined, other: Cause | undefined): boolean {
   const [some, others] = [one?.symptoms ?? [], other?.symptoms ?? []];
   const isAlike = ({ id, health, since }: ComponentHealth, nth: number) =>

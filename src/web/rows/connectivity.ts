@@ -45,7 +45,7 @@ function checkRow(key: string, context: BuildContext): CheckRow | undefined {
   };
 }
 
-/** Of the newest connection: a lookup is no way there. */
+/** Of the newest connection, not of a lookup. */
 function latencyOf(successes: readonly LogEntry[] = []): number | undefined {
   return milliseconds(successes.find(({ reason }) => reason !== "DNSDone")?.latency);
 }
@@ -75,7 +75,7 @@ export function checkDetail(key: string, context: BuildContext): CheckDetailData
   };
 }
 
-/** As much of a check as is shown: all checks of a cluster are held, and the logs of outages are most of them. */
+/** Only the displayed fields: all checks of a cluster are cached, and the logs of outages are most of them. */
 export function visibleCheckRow({ status, ...check }: PodNetworkConnectivityCheck): PodNetworkConnectivityCheck {
   if (!status) return check;
   const outages = status.outages?.map(({ startLogs: _start, endLogs: _end, ...outage }) => outage);

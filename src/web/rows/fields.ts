@@ -3,7 +3,7 @@ import type { Health } from "../../api/health.ts";
 import type { ComponentHealth } from "../../explain/answer.ts";
 import type { ConditionRow } from "../api.ts";
 
-/** What of a verdict stands in a row. What nobody speaks of is not known to be well. */
+/** Without a verdict the health is unknown. */
 export function reasonFields(verdict: ComponentHealth | undefined): { health: Health; reason?: string; message?: string; since?: string } {
   if (!verdict) return { health: "Unknown" };
   const { health, reason, message, since } = verdict;
@@ -14,7 +14,7 @@ type Present<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] }
   [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined | null>;
 };
 
-/** The fields that there are: what is undefined, null or an empty text is left out. */
+/** Drops fields that are undefined, null or empty. */
 export function definedFields<T extends object>(fields: T): Present<T> {
   return Object.fromEntries(
     Object.entries(fields).filter(([, value]) => value !== undefined && value !== null && value !== ""),

@@ -13,7 +13,7 @@ import { definedFields, reasonFields } from "./fields.ts";
 
 const DOMAINS: readonly Domain[] = ["router", "loadbalancer", "failover", "connectivity", "cluster"];
 
-/** What a viewer must be allowed to list to see how many things of a domain are well. */
+/** The permissions that the counts of a domain require. */
 export function domainRefs({ routerNamespace, metallbNamespace }: ConfigNamespaces): Readonly<Record<Domain, readonly KindInNamespace[]>> {
   return {
     router: [{ kind: RouterNodeConfigurationStatus, namespace: routerNamespace }],
@@ -65,7 +65,7 @@ function domainRow(name: string, context: BuildContext): DomainRow | undefined {
   return cell && { type: "domain", key: rowKey("domain", name), domain, ...cell };
 }
 
-/** `key` must not tell what the cause is: who may not see it sees that there is one. */
+/** `key` must not reveal the cause to viewers without permission. */
 export function causeRow(cause: Cause, key: string): CauseRow {
   const { symptoms, ...verdict } = cause;
   const { health, since } = verdict;

@@ -72,7 +72,7 @@ function healthIn(state: string, good: string): Health {
   return state === "Unknown" ? "Unknown" : "Down";
 }
 
-/** The dependency tree: L2VNIs on the Underlay, each L3VNI below the first L2VNI of its VRF that is live. */
+/** L2VNIs below the Underlay, each L3VNI below the first live L2VNI of its VRF. */
 function treeOf({ metadata, status = {} }: RouterNodeConfigurationStatus, context: BuildContext): TreeNode[] {
   const { namespace = "", name: node } = metadata;
   const { resources = [], failedResources = [] } = status;

@@ -30,21 +30,20 @@ export interface AppOptions {
   readonly signal: AbortSignal;
 }
 
-/** Each costs a connection and a little work for every change. */
 const MOST_STREAMS = { each: 8, all: 64 };
-/** Requests of one user and of all whose answers are under way, until the last byte is sent. */
+/** Running requests per user and in all, until the last byte is sent. */
 const MOST_REQUESTS = { each: 8, all: 64 };
-/** Requests that are worked on, also of those who are not known yet. */
+/** Running requests, including those before login. */
 const MOST_AT_ONCE = 128;
-/** Of one stream. */
+/** The limit per stream. */
 const MOST_DETAILS = 8;
 const LONGEST_TOKEN = 16 * 1024;
-/** A browser silently drops a longer one. */
+/** Browsers silently drop longer ones. */
 const LONGEST_COOKIE = 4_096;
 
 type Env = { Bindings: HttpBindings };
 
-/** What is served: rows, streams of them, and the page that draws them. Nothing here changes anything in the cluster. */
+/** Serves rows, streams and the page. It changes nothing in the cluster. */
 export function dashboardApp({ model, timer, namespaces, authenticator, assets, version, log, signal }: AppOptions): Hono<Env> {
   const app = new Hono<Env>();
   const details = new DetailBuilder(model, namespaces);
@@ -53,11 +52,11 @@ export function dashboardApp({ model, timer, namespaces, authenticator, assets, 
   const requests = new Slots(MOST_REQUESTS);
   let atOnce = 0;
 
-  /** Who asks, if he and all others do not ask for too much at once. */
+  /** The viewer, unless there are too many requests. */
   const admitted = async (c: Context<Env>): Promise<Viewer> => {
     const viewer = await viewerOf(c);
     const { outgoing } = c.env;
-    // Of who has gone meanwhile no close would be seen.
+    // The connection may have closed already, without a further event.
     if (outgoing.destroyed) throw new LoginError("Unreachable", "The client closed the request");
     const free = requests.take(viewer.user);
     if (free === "each") throw new LoginError("TooMany", `At most ${MOST_REQUESTS.each} requests per user at a time`);
@@ -130,7 +129,7 @@ export function dashboardApp({ model, timer, namespaces, authenticator, assets, 
     await viewer.learn(access.asks([view], behind), c.req.raw.signal);
     const { epoch, revision } = model.rows;
     const rows = model.rows.snapshot(view, access.filter);
-    // What one viewer sees another may not: the revision alone does not tell.
+    // Viewers see different rows, so the revision alone is not enough.
     const tag = `"${epoch}-${createHash("sha256").update(rows).digest("base64url").slice(0, 22)}"`;
     c.header("ETag", tag);
     c.header("Cache-Control", "private, no-cache");
@@ -162,7 +161,7 @@ export function dashboardApp({ model, timer, namespaces, authenticator, assets, 
     const whys = c.req.queries("why") ?? [];
     if (components.length + whys.length > MOST_DETAILS) return errorResponse(c, 400, `At most ${MOST_DETAILS} components at a time`);
     const viewer = await viewerOf(c);
-    // Who has gone meanwhile would never be seen to go.
+    // The connection may have closed already, without a further event.
     if (c.env.outgoing.destroyed) return c.body(null);
     const free = streams.take(viewer.user);
     if (typeof free === "string") {
@@ -216,7 +215,7 @@ export function dashboardApp({ model, timer, namespaces, authenticator, assets, 
   }
 }
 
-/** Another site could send a form here, and have the browser look with a token of its own. */
+/** Rejects cross-site requests, which could log the browser in with another token. */
 const ours: MiddlewareHandler<Env> = async (c, next) => {
   const type = (c.req.header("content-type") ?? "").split(";", 1)[0]?.trim().toLowerCase();
   if (type !== "application/json") return errorResponse(c, 415, "Content-Type must be application/json");
@@ -225,14 +224,14 @@ const ours: MiddlewareHandler<Env> = async (c, next) => {
   return next();
 };
 
-/** The token stays with the browser, out of reach of scripts, and comes back with each request to this page and to no other. */
+/** The token is kept in a cookie that scripts cannot read and that is sent only to this page. */
 function addLogin(app: Hono<Env>, cookie: string, viewerOf: (c: Context<Env>, token: string) => Promise<Viewer>): void {
   const attributes = { httpOnly: true, secure: true, sameSite: "Strict", path: "/" } as const;
   const small = bodyLimit({ maxSize: LONGEST_TOKEN, onError: (c) => errorResponse(c, 413, "Not a valid token") });
   app.post("/api/login", ours, small, async (c) => {
     const body: unknown = await c.req.json().catch(() => undefined);
     const token = typeof body === "object" && body !== null && "token" in body ? body.token : undefined;
-    // Half of a surrogate pair can be in JSON and in no cookie.
+    // JSON may contain a lone surrogate, a cookie may not.
     if (typeof token !== "string" || token.trim() === "" || !token.isWellFormed())
       return errorResponse(c, 400, 'Send the token as { "token": ... }');
     if (cookie.length + encodeURIComponent(token.trim()).length > LONGEST_COOKIE)

@@ -7,7 +7,7 @@ export interface Asset {
   readonly type: string;
   readonly body: Uint8Array<ArrayBuffer>;
   readonly gzipped: Uint8Array<ArrayBuffer>;
-  /** Whether its name is that of its content, so that it never changes. */
+  /** Whether its name contains a hash of its content. */
   readonly lasts: boolean;
 }
 
@@ -20,7 +20,7 @@ const TYPES: Readonly<Record<string, string>> = {
   ".woff2": "font/woff2",
 };
 
-/** The built files of the page by their path: `/`, `/assets/index-abc.js`. They are few and small, so they are held: no path of a request ever reaches the disk. */
+/** The built files by path: `/`, `/assets/index-abc.js`. They are kept in memory: no path of a request reaches the disk. */
 export async function readAssets(directory: string): Promise<ReadonlyMap<string, Asset>> {
   const assets = new Map<string, Asset>();
   for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {

@@ -24,26 +24,25 @@ import { domains, nodes } from "../rows/overview.ts";
 import { routers } from "../rows/router.ts";
 
 export interface PageOptions {
-  /** One of each kind that the cause graph is made of. */
+  /** One per kind of the cause graph. */
   readonly caches: readonly Cache<KubeObject>[];
   readonly namespaces: ConfigNamespaces;
   readonly authenticator: Authenticator;
-  /** The directory of the built page. */
   readonly assets: () => Promise<string>;
   readonly version: string;
-  /** All addresses without a host. */
+  /** All addresses if unset. */
   readonly host?: string;
   readonly port: number;
-  /** How many of the ports after it are tried where others listen already. */
+  /** The number of further ports to try if the port is in use. */
   readonly otherPorts?: number;
-  /** What to serve with; plain HTTP without. */
+  /** Plain HTTP if unset. */
   readonly certificates?: { subscribe(listener: (serving: CertificatePair) => void): () => void };
   readonly log: Log;
 }
 
 const MAX_CONNECTIONS = 512;
 
-/** The page and what it shows, on HTTP or HTTPS. It only reads. */
+/** Serves the page on HTTP or HTTPS, read-only. */
 export class DashboardServer implements Runnable {
   readonly name = "page";
   readonly #options: PageOptions;
@@ -51,11 +50,10 @@ export class DashboardServer implements Runnable {
 
   constructor(options: PageOptions) {
     this.#options = options;
-    // Whoever asks where it listens hears of a failure; if nobody does, the run has thrown it.
+    // A failure is reported to callers of `address`; otherwise `run` throws it.
     this.#listening.promise.catch(() => undefined);
   }
 
-  /** Where it listens, once it does. */
   get address(): Promise<AddressInfo> {
     return this.#listening.promise;
   }
@@ -116,7 +114,7 @@ export class DashboardServer implements Runnable {
   }
 }
 
-/** Streams have ended with the signal; what else is on its way takes moments. */
+/** Streams end with the signal; other requests take moments. */
 async function close(server: Server): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   const hurry = setTimeout(() => server.closeAllConnections(), 1_000);
@@ -124,7 +122,7 @@ async function close(server: Server): Promise<void> {
   clearTimeout(hurry);
 }
 
-/** All that is painted, but for the causes. */
+/** All row builders, without the causes. */
 export function rowBuilders(namespaces: ConfigNamespaces): readonly AnyRowBuilder[] {
   return [nodes, domains(namespaces), routers, pools, services, sessions, policies, checks, commonCausesRow];
 }

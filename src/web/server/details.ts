@@ -22,11 +22,11 @@ interface Details {
     context: BuildContext,
     access: AccessFilter,
   ) => Exclude<DetailAnswer, { missing: string }>["component"] | undefined;
-  /** What a viewer must be allowed to list, as for its row. */
+  /** The same permissions as for its row. */
   readonly of: (key: string) => readonly KindInNamespace[];
 }
 
-/** What is only worked out for whoever asks for it: all of one thing, and why it is as it is. */
+/** Builds details and causes on request. */
 export class DetailBuilder {
   readonly #model: DashboardModel;
   readonly #builders: ReadonlyMap<string, Details>;
@@ -75,7 +75,7 @@ function plain(id: string, context: BuildContext, access: AccessFilter): Compone
   return visible && { type: "plain", key: id, verdict: visible };
 }
 
-/** What hides behind the name of a peer shows in its health, and says nothing. */
+/** Without permission for sessions, only their health is shown. */
 function withoutSessions(component: ServiceDetailData): ServiceDetailData {
   const announcements = component.announcements.map((one) =>
     one.peers ? { ...one, peers: one.peers.map(({ name, health }) => ({ name, health })) } : one,

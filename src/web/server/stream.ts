@@ -17,30 +17,27 @@ export interface EventStreamOptions {
   readonly views: readonly ViewName[];
   readonly components: readonly string[];
   readonly whys: readonly string[];
-  /** The last event that the reader has seen, as an EventSource sends it. */
+  /** The Last-Event-ID header. */
   readonly lastEventId?: string;
   readonly signal: AbortSignal;
 }
 
-/** An idle connection that says nothing for longer is cut by some proxies, and cannot be told from a dead one. */
+/** Some proxies close a connection that is idle for longer. */
 const HEARTBEAT_MS = 15_000;
 const RETRY_MS = 2_000;
-/** An event, not a comment: only an event is seen by the page, which must tell a quiet cluster from a dead connection. */
+/** An event, not a comment: the page must distinguish a quiet cluster from a dead connection. */
 const BEAT = "event: heartbeat\ndata: {}\n\n";
 
-/**
- * What one reader is told, worked out when he can take it: a reader who is slow is told less often, and all that happened meanwhile at once. Nothing is
- * kept for him.
- */
+/** The events for one reader, built when he can take them: a slow reader gets fewer and larger events. No queue is kept. */
 export class EventStream {
   readonly #options: EventStreamOptions;
-  /** What the reader knows: everything up to this revision. Nothing before the first snapshot. */
+  /** The reader has everything up to this revision; undefined before the first snapshot. */
   #reported: number | undefined;
-  /** What the reader was known to be allowed to see. */
+  /** The version of the reader's permissions. */
   #sees: number;
   #beat = -1;
   readonly #sentDetails = new Map<string, string>();
-  /** Never: also a reader who is resumed and has missed nothing is told at once that he is live. */
+  /** A resumed reader that missed nothing gets a heartbeat at once. */
   #sentAt = Number.NEGATIVE_INFINITY;
   #greeted = false;
 
@@ -50,7 +47,7 @@ export class EventStream {
     this.#reported = revisionIn(options.lastEventId, options.model.rows.epoch);
   }
 
-  /** To be told of nothing until there is room for it: nothing is made in advance. */
+  /** Pull-based: nothing is built in advance. */
   body(): ReadableStream<Uint8Array> {
     const encoder = new TextEncoder();
     return new ReadableStream(
@@ -84,7 +81,7 @@ export class EventStream {
         await timer.next(this.#beat, this.#sentAt + HEARTBEAT_MS - now, signal);
       }
     } catch (error) {
-      // The reader comes back and is told why; whatever else went wrong is not worth his connection either.
+      // The reader reconnects and gets the error.
       if (!(error instanceof LoginError) && !signal.aborted) throw error;
     }
     return undefined;
@@ -112,7 +109,7 @@ export class EventStream {
     return `event: ${snapshot ? "snapshot" : "change"}\nid: ${rows.epoch}-${revision}\ndata: ${data}\n\n`;
   }
 
-  /** Finds out what the viewer may see of all there is, and of what has come into being meanwhile: what was not asked about he would never be told of. */
+  /** Reviews the permissions for all rows, including new ones. */
   async #learned(): Promise<Map<string, string>> {
     const { model, viewer, access, behind, views, signal } = this.#options;
     const { rows } = model;
@@ -139,7 +136,7 @@ function section(name: "components" | "whys", changed: readonly (readonly [strin
   return `,"${name}":{${own.map(([key, text]) => `${JSON.stringify(key.slice(name.length + 1))}:${text}`).join(",")}}`;
 }
 
-/** What of a picture someone has seen; nothing where it was another one. */
+/** Undefined if it is of another process. */
 function revisionIn(eventId: string | undefined, epoch: string): number | undefined {
   const [, of, revision] = /^([0-9a-f]+)-(\d{1,15})$/.exec(eventId ?? "") ?? [];
   return of === epoch ? Number(revision) : undefined;

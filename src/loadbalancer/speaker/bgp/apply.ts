@@ -11,7 +11,7 @@ import type { ServicePrefixes, PrefixRoute, ServiceLines } from "./prefixes.ts";
 export interface DesiredBgp {
   readonly config: Config;
   readonly node: OwnNode;
-  /** What this node announces of each, by namespace/name. */
+  /** By namespace/name. */
   readonly services: ReadonlyMap<string, readonly Advertised[]>;
 }
 
@@ -19,7 +19,7 @@ export interface BgpResult {
   readonly failures: readonly Failure[];
   /** The number of lines sent to FRR. */
   readonly changed: number;
-  /** What was otherwise than we had left it, and has been put right. */
+  /** Foreign changes that were repaired. */
   readonly drift: readonly string[];
 }
 
@@ -37,14 +37,14 @@ interface CurrentBgp {
   readonly tagOf: (route: PrefixRoute) => Promise<number | undefined>;
 }
 
-/** One pass: what is needed comes before what needs it, and goes after it. */
+/** One pass: dependencies are configured first and removed last. */
 export class BgpApply {
   readonly #pass: BgpPass;
   readonly #current: CurrentBgp;
   readonly #failures: Failure[] = [];
   readonly #rejectedClasses = new Set<string>();
   #changed = 0;
-  /** How many of these were Services' and taken. */
+  /** Accepted lines of Services. */
   #networkLines = 0;
   /** The routes that they change. */
   readonly #touched = new Map<string, PrefixRoute>();
@@ -87,7 +87,7 @@ export class BgpApply {
     return { failures: this.#failures, changed: this.#changed, drift: [...foreign, ...put, ...differed] };
   }
 
-  /** Who gives up its neighbor leaves nothing that is in the way of the one who has it now. */
+  /** Removes what blocks a neighbor's new owner. */
   async #makeRoom(peers: readonly Fragment[]): Promise<void> {
     const holders = new Map(peers.map((fragment) => [neighborOf(fragment)?.name, fragment]));
     const wanted = desiredLinePaths(peers);
@@ -105,7 +105,7 @@ export class BgpApply {
     for (const fragment of peers) {
       const outcome = await this.#apply(fragment);
       if (!outcome?.rebuild) continue;
-      // Another AS for the node's own instance: nothing of the old one can stay, and those that came before have gone with it.
+      // Another AS number for the node's instance: FRR drops the old instance with everything in it.
       this.#isNew = true;
       this.#note(fragment, await this.#pass.rebuild([fragment]));
       for (const other of peers) if (other !== fragment) await this.#apply(other);
@@ -136,16 +136,16 @@ export class BgpApply {
       }
       const isRejected = lines.classes.some((name) => this.#rejectedClasses.has(name)) || (await this.#isServiceRejected(owner, lines));
       if (!isRejected) pending.delete(owner);
-      // It keeps what it had, unless that belonged to an instance that is gone.
+      // It keeps its last good version, unless that belonged to a removed instance.
       else if (this.#isNew) await this.#remove(owner);
     }
   }
 
-  /** Whether FRR has made of the Services' lines what was to come of them. */
+  /** Whether FRR's routes match the lines of Services. */
   async #hasExpectedRoutes(networks: ServicePrefixes): Promise<boolean> {
     if (this.#touched.size > MAX_SINGLE_READS) return false;
     const checks = Array.from(this.#touched.values(), async (route) => {
-      // Whatever is wrong with the answer comes out when all is read.
+      // A wrong answer shows when everything is read.
       const tag = await this.#current.tagOf(route).catch(() => NaN);
       return tag === networks.tagOf(route);
     });
@@ -172,7 +172,6 @@ export class BgpApply {
     for (const owner of leaving) await this.#remove(owner);
   }
 
-  /** Returns how many lines that took. */
   async #remove(owner: string): Promise<number> {
     const outcome = await this.#pass.remove(owner);
     this.#count(outcome);
@@ -219,7 +218,7 @@ export class BgpApply {
   }
 }
 
-/** By what FRR knows a peer: its instance and its address, or interface; and the AS, with which it is another one. */
+/** FRR identifies a peer by instance, address or interface, and AS number. */
 function neighborOf({ lines }: Fragment): { readonly name: string; readonly as: string } | undefined {
   for (const { line: instance, inside = [] } of lines) {
     for (const { line } of inside) {

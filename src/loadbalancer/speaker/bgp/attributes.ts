@@ -1,4 +1,3 @@
-/** What goes with a prefix. */
 export interface Attributes {
   readonly localPref?: number;
   /** `64512:100` or `large:64512:1:2`. */
@@ -40,7 +39,7 @@ export function setLines({ localPref, communities }: Attributes): string[] {
   ];
 }
 
-/** Whether a router that has a route with it keeps the route from others. FRR does so even with a route that is its own. */
+/** Whether a router with such a route does not advertise it. FRR applies it even to its own routes. */
 export function isWellKnownCommunity(community: string): boolean {
   return community.startsWith("65535:");
 }

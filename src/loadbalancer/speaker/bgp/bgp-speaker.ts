@@ -9,26 +9,24 @@ import { type BgpResult, type BgpPass, type DesiredBgp, BgpApply } from "./apply
 export interface BgpSpeakerOptions {
   readonly frr: {
     open(applied: Applied, signal: AbortSignal): Promise<BgpPass>;
-    /** The tag of the route that FRR has made of a Service's line; undefined: there is none. */
+    /** The tag of a Service's route in FRR; undefined if there is none. */
     tagOf(route: PrefixRoute, signal: AbortSignal): Promise<number | undefined>;
-    /** Replaces what the daemons are given when they start. */
+    /** The configuration that the daemons read at start. */
     writeBootFile(text: string): Promise<void>;
   };
-  /** What an earlier speaker of this node had `applied`. */
+  /** The `applied` of an earlier run. */
   readonly applied?: readonly Fragment[];
-  /** Where the configuration is. */
   readonly namespace: string;
 }
 
-/** Configures FRR to announce the prefixes of the node, with their peers and attributes. */
 export class BgpSpeaker {
   readonly #options: BgpSpeakerOptions;
-  /** What FRR has of us, Services apart. */
+  /** Our configuration in FRR, without Services. */
   readonly #live = new Map<string, Fragment>();
   readonly #services = new Map<string, ServiceLines>();
   readonly #networks = new ServicePrefixes();
   readonly #boot: BootFile;
-  /** The Services that FRR does not have as they are wanted: not sent yet, or rejected. */
+  /** Services that are not in FRR as wanted: not sent yet, or rejected. */
   readonly #pending = new Set<string>();
   #rejections = NOTHING_REJECTED;
   #isFirst = true;
@@ -40,12 +38,12 @@ export class BgpSpeaker {
     for (const fragment of options.applied ?? []) this.#live.set(fragment.owner, fragment);
   }
 
-  /** What to remember across a restart, so that the last good form of a resource stays. Services are not among it: FRR has their lines, and that is enough. */
+  /** For the state file, so that the last good version of a resource stays. Without Services: FRR has their lines. */
   get applied(): readonly Fragment[] {
     return [...this.#live.values()];
   }
 
-  /** What was to be announced with the last pass, and is not. */
+  /** What the last pass did not announce. */
   get rejections(): RejectedAnnouncements {
     return this.#rejections;
   }
@@ -82,13 +80,13 @@ export class BgpSpeaker {
     try {
       return await round.run(wanted, this.#networks);
     } catch (error) {
-      // What it did is live. Before the first pass has ended, FRR may have more than is known here, and the file of the agent before us is closer to it.
+      // It is live. Before the end of the first pass, FRR may have more than is known here, and the earlier agent's file is closer to it.
       if (!this.#isFirst) this.#renew();
       throw error;
     }
   }
 
-  /** Returns when the boot file is as FRR is; throws why it cannot be. */
+  /** Resolves when the boot file matches FRR; throws the reason why it cannot. */
   async bootFileWritten(): Promise<void> {
     await this.#boot.flush();
   }

@@ -1,7 +1,7 @@
 /** Changes within this time are written together. If the agent is killed meanwhile, the next one configures FRR and writes the file in its first pass. */
 const GATHER_MS = 200;
 
-/** Writes the configuration with which the daemons start, in the background: of several requests only the last is written. */
+/** Writes the start configuration in the background: of several requests only the last is written. */
 export class BootFile {
   readonly #write: (text: string) => Promise<void>;
   #text: (() => string) | undefined;
@@ -14,7 +14,7 @@ export class BootFile {
     this.#write = write;
   }
 
-  /** Whether the file is not as it was to be. */
+  /** Whether the last write failed. */
   get hasFailed(): boolean {
     return this.#failure !== undefined;
   }

@@ -1,13 +1,12 @@
 import { merge, print } from "../../../frr/config.ts";
 import type { ConfigLine, Fragment } from "../../../frr/fragment.ts";
 
-/** Lines as they stand in a file, and the contexts that they stand in. */
+/** Lines of a file, with their contexts. */
 export interface ContextLines {
   readonly context: string;
   readonly text: string;
 }
 
-/** The lines of a Service. */
 export function contextLines(instances: readonly ConfigLine[]): ContextLines[] {
   return instances.flatMap(({ line: instance, inside: families = [] }) =>
     families.map(({ line: family, inside = [] }) => ({
@@ -18,8 +17,8 @@ export function contextLines(instances: readonly ConfigLine[]): ContextLines[] {
 }
 
 /**
- * What the daemons are given when they start. Services come last and are not merged with the rest: of ten thousand that would take longer than to tell FRR of the one
- * that is new.
+ * The start configuration. Services come last and are not merged with the rest: for ten thousand that would take longer than configuring
+ * the new one.
  */
 export function bootText(fragments: Iterable<Fragment>, services: Iterable<{ readonly boot: readonly ContextLines[] }>): string {
   const networks = new Map<string, string[]>();

@@ -2,35 +2,35 @@ import { createHash } from "node:crypto";
 import type { ConfigLine, Fragment } from "../../../frr/fragment.ts";
 import { isWellKnownCommunity, setLines, type Attributes } from "./attributes.ts";
 
-/** A peer that hears a prefix, by its out-map, and what it hears with it. */
+/** A peer that receives a prefix, by its out-map, with the attributes. */
 export interface ReceivingPeer {
   readonly outMap: string;
   readonly attributes: Attributes;
 }
 
-/** Prefixes that the same peers hear with the same attributes. */
+/** Prefixes that go to the same peers with the same attributes. */
 export interface PrefixClass {
   readonly owner: string;
-  /** The route map by which a prefix joins. */
+  /** The route map that sets its tag. */
   readonly map: string;
   readonly tag: number;
   readonly fragment: Fragment;
 }
 
-/** A tag is also the place of its clause in the out-maps, of which FRR has 65 535 and the last is for denying. */
+/** A tag is also the sequence number in the out-maps: FRR has 65 535, and the last one denies. */
 const TAGS = 65_000;
 const SET_TAG = "set tag ";
 
 /**
- * Gives each class its name and its tag. Both follow from what the class is, so that also a speaker that remembers nothing finds in FRR what it would say itself;
- * where two want the same tag, it is whose it was.
+ * Assigns each class a name and a tag. Both follow from its content, so that a speaker without state computes what FRR already has; if two
+ * classes want the same tag, the current owner keeps it.
  */
 export class PrefixClasses {
   readonly #tagOfClass = new Map<string, number>();
   readonly #tagOfAudience = new Map<string, number>();
   readonly #taken = new Set<number>();
 
-  /** The tags that are in use by now. */
+  /** `applied`: the tags in use. */
   constructor(applied: Iterable<Fragment>) {
     for (const { owner, lines } of applied) {
       const tag = owner.startsWith("Class/") ? tagAmong(lines) : undefined;
@@ -60,7 +60,7 @@ export class PrefixClasses {
     return { owner, map, tag, fragment: { owner, lines } };
   }
 
-  /** One for all classes that have the same audience: the out-maps are as they are when one more comes. */
+  /** Shared by classes with the same peers: out-maps need no change for one more class. */
   #tag(owner: string, audience: string): number {
     let tag = this.#tagOfClass.get(owner) ?? this.#tagOfAudience.get(audience);
     if (tag === undefined) {
@@ -74,7 +74,7 @@ export class PrefixClasses {
   }
 }
 
-/** Whether the attributes can be set once, where the prefix enters: they are the same for all peers, and FRR itself does not obey them. */
+/** Whether the attributes can be set at the network statement: they are the same for all peers, and FRR itself does not act on them. */
 function canBeSetAtOrigin(listeners: readonly ReceivingPeer[]): boolean {
   const [first, ...others] = listeners.map(({ attributes }) => attributes);
   if (!first || first.communities.some(isWellKnownCommunity)) return false;

@@ -9,7 +9,7 @@ import { mergeContributions, type Merged } from "./contributions.ts";
 import type { OmittedPrefix } from "./rejected.ts";
 import { addressFamily, instanceOf, outMapOf, type FamilyName } from "./render.ts";
 
-/** A Service's lines, also for the boot file, what becomes of them in FRR, and the classes that they name. */
+/** The lines of a Service for FRR and the boot file, the resulting routes, and the classes they use. */
 export interface ServiceLines {
   readonly fragment: Fragment;
   readonly routes: readonly PrefixRoute[];
@@ -23,7 +23,7 @@ export interface PrefixRoute {
   readonly prefix: string;
 }
 
-/** A way to announce a prefix, of which all prefixes together have few. */
+/** A combination of peers and attributes; there are few. */
 interface Way {
   readonly key: string;
   readonly instances: readonly {
@@ -34,7 +34,6 @@ interface Way {
   }[];
   readonly advertisements: readonly string[];
   readonly rejected: Merged["rejected"];
-  /** How many prefixes go this way. */
   prefixes: number;
 }
 
@@ -46,7 +45,7 @@ interface Contribution {
 /** Above this number the cache is dropped and built again. */
 const MOST_OFFERS = 1_000;
 
-/** The prefixes of all Services. Each time only what has changed since the last time is worked out, and of ten thousand that is mostly one. */
+/** Computes only what has changed since the last call. */
 export class ServicePrefixes {
   readonly #services = new Map<string, readonly Advertised[]>();
   readonly #contributions = new Map<string, Contribution[]>();
@@ -57,7 +56,7 @@ export class ServicePrefixes {
   #peers: readonly Peer[] = [];
   #classes = new PrefixClasses([]);
 
-  /** By owner; only those of which anyone hears. */
+  /** By owner; only those with a receiving peer. */
   get services(): ReadonlyMap<string, ServiceLines> {
     return this.#lines;
   }
@@ -74,12 +73,12 @@ export class ServicePrefixes {
     return classes;
   }
 
-  /** What FRR is to have of a prefix; undefined: nothing. */
+  /** The expected tag of a prefix in FRR; undefined if it is not announced. */
   tagOf({ vrf, prefix }: PrefixRoute): number | undefined {
     return this.#wayOf.get(prefix)?.instances.find((instance) => instance.vrf === vrf)?.class.tag;
   }
 
-  /** By advertisement: why something of it is left out. */
+  /** By advertisement: why a part of it is left out. */
   get rejected(): ReadonlyMap<string, readonly string[]> {
     const rejected = new Map<string, string[]>();
     for (const way of this.#ways.values()) {
@@ -101,7 +100,7 @@ export class ServicePrefixes {
     return found;
   }
 
-  /** Returns the owners whose lines are others now. `applied` are the classes that FRR has: their tags are theirs. */
+  /** Returns the owners whose lines changed. `applied`: the classes in FRR, which keep their tags. */
   follow(services: ReadonlyMap<string, readonly Advertised[]>, peers: Config["peers"], applied: Iterable<Fragment>): string[] {
     const others = [...peers.values()];
     if (this.#offers.count > MOST_OFFERS || !isDeepStrictEqual(others, this.#peers)) this.#remove(others);
@@ -129,7 +128,7 @@ export class ServicePrefixes {
     this.#wayOf.clear();
     this.#ways.clear();
     this.#offers = new Offers();
-    // The lines stay, to be recognized where they come out the same, but for Services that are gone by now.
+    // The lines stay, to detect unchanged ones, except for removed Services.
     for (const owner of this.#lines.keys()) this.#services.set(owner.slice("Service/".length), []);
   }
 
@@ -247,7 +246,7 @@ class Offers {
   }
 }
 
-/** Of advertisements, and then by their names and the Services'. */
+/** By age, then by the names of advertisements and Services. */
 function byAdvertisementAge(a: Contribution, b: Contribution): number {
   const [one, other] = [a.advertised, b.advertised];
   return compare(one.created, other.created) || compare(one.advertisement, other.advertisement) || compare(a.service, b.service);

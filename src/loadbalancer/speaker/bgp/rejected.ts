@@ -3,14 +3,14 @@ import type { Advertised } from "../../announcement/decision.ts";
 
 /** Prefixes that are not announced: FRR rejected them, or they conflict with others. */
 export interface RejectedAnnouncements {
-  /** Of which FRR has nothing. */
+  /** Peers that are not in FRR. */
   readonly peers: ReadonlySet<string>;
   readonly services: ReadonlySet<string>;
   /** By Service. */
   readonly leftOut: ReadonlyMap<string, readonly OmittedPrefix[]>;
 }
 
-/** A prefix that some peers do not hear as the advertisement has it. */
+/** A prefix that some peers do not receive as advertised. */
 export interface OmittedPrefix {
   readonly advertisement: string;
   readonly prefix: string;
@@ -30,7 +30,7 @@ export function isRejected(
   return parts.some((part) => part.advertisement === advertisement && part.prefix === prefix.toString() && part.peers.includes(peer));
 }
 
-/** The Services that hear otherwise; undefined: any may. */
+/** The affected Services; undefined: any. */
 export function affectedBy(before: RejectedAnnouncements, now: RejectedAnnouncements): Iterable<string> | undefined {
   if (before.peers.symmetricDifference(now.peers).size > 0) return undefined;
   const services = before.services.symmetricDifference(now.services);

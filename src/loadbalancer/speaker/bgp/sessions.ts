@@ -8,7 +8,6 @@ import { speakerPolls } from "../../metrics.ts";
 import type { Peer } from "../../config/config.ts";
 import { countBfd, countSessions } from "./session-metrics.ts";
 
-/** A session in FRR's words. */
 export interface SessionState {
   readonly vrf: string;
   /** Its address, or the interface of an unnumbered one. */
@@ -16,9 +15,8 @@ export interface SessionState {
   readonly state: string;
   /** `N/A` without BFD. */
   readonly bfd: string;
-  /** When this state began. */
   readonly since?: string;
-  /** Why it went down last, or does not come up. */
+  /** Why it last went down, or does not come up. */
   readonly lastResetReason?: string;
 }
 
@@ -35,10 +33,10 @@ export interface SessionPollerOptions {
 }
 
 const DAEMONS = ["zebra", "bgpd", "bfdd"];
-/** One question for BFD's counters among so many. */
+/** BFD counters are read in one of so many polls. */
 const BFD_EVERY = 10;
 
-/** Asks FRR every second how its sessions are. */
+/** Polls FRR's sessions every second. */
 export class SessionPoller implements Runnable {
   readonly name = "speaker sessions";
   readonly #router: SessionPollerOptions["router"];
@@ -134,14 +132,14 @@ export class SessionPoller implements Runnable {
   }
 }
 
-/** Why a session is not up, since it is in the state that it is in. */
+/** Why a session is not up, since its current state began. */
 interface Reasons {
   readonly state: string;
   readonly last: string | undefined;
   readonly heard: ReadonlySet<string>;
 }
 
-/** A peer may send another text each time. */
+/** A peer may send a different text each time. */
 const MOST_REASONS = 20;
 
 /** A session that does not come up cycles through a few reasons. Each of them is reported once. */
@@ -151,7 +149,6 @@ function reasonsOf(before: Reasons | undefined, state: string, reason: string | 
   return { state, last: reason, heard: new Set([...heard, reason].slice(-MOST_REASONS)) };
 }
 
-/** The session with a peer among all sessions. */
 export function sessionKeyOf({ vrf, address, interface: device }: Pick<Peer, "vrf" | "address" | "interface">): string {
   return sessionKey({ vrf: vrf || "default", neighbor: address?.toString() ?? device ?? "" });
 }
