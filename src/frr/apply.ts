@@ -119,13 +119,15 @@ export class FrrPass {
     if (running.isToBeRead) await running.read();
     const compare = () => (keepForeign ? { stray: [], missing: running.compare().missing } : running.compare());
     const { stray, missing } = compare();
+    // mgmtd 10 may forget a line of this pass when somebody else's session ends: that is nobody's change.
+    const forgotten = new Set([...stray, ...missing].filter((entry) => entry.daemon === "mgmtd" && running.hasTouched(entry)));
     if (stray.length > 0 || missing.length > 0) {
       const wanted = (entry: ConfigEntry) => this.#memory.desired.has(entry);
       await running.trySending(changes(running.have, { remove: stray, add: missing, wanted }));
       await running.read();
     }
 
-    const restored = this.#owned(missing.filter((entry) => running.have.has(entry)));
+    const restored = this.#owned(missing.filter((entry) => running.have.has(entry) && !forgotten.has(entry)));
     let left = compare();
     const differed = lineTexts([...left.stray, ...left.missing]);
     const isClean = differed.length === 0;
@@ -134,7 +136,7 @@ export class FrrPass {
       if (problem !== undefined) differed.push(problem);
       left = running.compare();
     }
-    const isForeign = (entry: ConfigEntry) => !this.#memory.desired.has(entry) && !running.have.has(entry);
+    const isForeign = (entry: ConfigEntry) => !this.#memory.desired.has(entry) && !running.have.has(entry) && !forgotten.has(entry);
     const foreign = keepForeign ? [] : lineTexts([...this.#strangers, ...stray].filter(isForeign));
     const lost = isClean || !repair ? [] : this.#owned(left.missing);
     running.close(isClean && !keepForeign ? "clean" : "in doubt");

@@ -18,7 +18,7 @@ class Daemons {
       this.sent.push(`${daemon}> ${line}`);
       return Promise.resolve(this.reject(line) ?? { status: 0, text: "" });
     };
-    const vty = { run, must: async (line: string) => (await run(line)).text, close: () => (this.closed += 1) };
+    const vty = { daemon, run, must: async (line: string) => (await run(line)).text, close: () => (this.closed += 1) };
     return Promise.resolve(vty as unknown as Vty);
   }
 }
@@ -101,6 +101,33 @@ test("after a rejection every line starts at the top level: FRR may have left th
     "address-family ipv4 unicast",
     "network 10.0.0.0/24",
   ]);
+});
+
+test("a line whose context mgmtd forgot is sent again from the top level", async () => {
+  let forgotten = 0;
+  daemons.reject = (line) =>
+    line === "vni 100" && forgotten++ === 0
+      ? { status: 1, text: "Current configuration object was deleted by another process.\n\n" }
+      : undefined;
+  const sent = sendAll(diff(parse("vrf red\nexit-vrf\n"), parse("vrf red\n vni 100\nexit-vrf\n")));
+  await vi.advanceTimersByTimeAsync(100);
+  expect(await sent).toEqual([undefined]);
+  expect(daemons.sent.map((line) => line.replace("frr> ", "")).slice(1)).toEqual([
+    "vrf red",
+    "vni 100",
+    "end",
+    "configure terminal",
+    "vrf red",
+    "vni 100",
+  ]);
+});
+
+test("a daemon that left mgmtd during a commit is a failure of FRR, not of the line", async () => {
+  daemons.reject = (line) =>
+    line === "vni 100"
+      ? { status: 13, text: "% Configuration failed.\n\nBackend daemon disconnected while processing commit!\n" }
+      : undefined;
+  await expect(sendAll(diff([], parse("vrf red\n vni 100\nexit-vrf\n")))).rejects.toMatchObject({ name: "VtyError", code: "Closed" });
 });
 
 describe("an instance that waits for its VNI to go", () => {

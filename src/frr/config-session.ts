@@ -2,11 +2,18 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { LineChange } from "./diff.ts";
 import type { Path } from "./grammar.ts";
 import type { FrrClient } from "./client.ts";
+import { VtyError } from "./error.ts";
 import { errorText, VtyStatus, type Vty } from "./vty.ts";
 
 /** Zebra tells bgpd within milliseconds, unless the machine is very busy. */
-const VNI_GONE_MS = 5_000;
+const TRY_AGAIN_MS = 5_000;
+/** bgpd's messages while it has not heard from zebra that a VNI went. */
+const VNI_STAYS = /unconfigure l3vni|already running/i;
+/** mgmtd's message when it forgot the context, as it may when somebody else's session ends. */
+const CONTEXT_LOST = /deleted by another process/;
 const ASK_AGAIN_MS = 10;
+/** mgmtd's message when zebra or staticd leaves during a commit. */
+const BACKEND_LOST = /^Backend daemon disconnected/m;
 /** Longer than any answer may take, and longer than mgmtd may be busy. */
 const IDLE_MS = 120_000;
 /** The last one of each router. */
@@ -43,11 +50,11 @@ export class ConfigSession {
     // A pass may end in many places, and no connection should be left behind.
     this.#leaving ??= setTimeout(() => this.close(), IDLE_MS);
     this.#leaving.refresh();
-    const until = performance.now() + VNI_GONE_MS;
+    const until = performance.now() + TRY_AGAIN_MS;
     for (;;) {
       const problem = await this.#sendOnce(change);
-      if (problem === undefined || !change.awaitsVniGone || performance.now() > until) return problem;
-      if (!/unconfigure l3vni|already running/i.test(problem)) return problem;
+      if (problem === undefined || performance.now() > until) return problem;
+      if (!(change.awaitsVniGone && VNI_STAYS.test(problem)) && !CONTEXT_LOST.test(problem)) return problem;
       await sleep(ASK_AGAIN_MS * (1 + Math.random()), undefined, { signal: this.#signal });
     }
   }
@@ -81,6 +88,7 @@ export class ConfigSession {
     for (const line of lines) {
       const { status, text } = await connection.vty.run(line, this.#signal);
       if (status === VtyStatus.success) continue;
+      if (BACKEND_LOST.test(text)) throw new VtyError("Closed", connection.vty.daemon, line, errorText(text, status), { status });
       // FRR tries a line that is unknown in its context in the outer contexts, and stays there.
       await this.#outermost(connection);
       return errorText(text, status);

@@ -7,6 +7,7 @@ import { FrrError } from "./error.ts";
 import { FrrExec } from "./exec.ts";
 import { boundLogs } from "./log-files.ts";
 import { FrrClient, parseVersion, type FrrVersion } from "./client.ts";
+import { openTransactions } from "./show.ts";
 import { keepRunning, type RestartCause } from "./supervisor.ts";
 
 export interface FrrInstanceOptions {
@@ -50,6 +51,8 @@ export class FrrInstance {
   /** Where the daemons have what cannot be told to go elsewhere. */
   readonly #pathspace: string;
   #version: FrrVersion | undefined;
+  /** mgmtd's transactions at the last probe. */
+  #transactions: ReadonlySet<string> = new Set();
 
   constructor(options: FrrInstanceOptions) {
     const { name, netns, root, deadlineMs, stateDirectory, runDirectory = `/run/frr/${name}` } = options;
@@ -160,10 +163,17 @@ export class FrrInstance {
   async #answers(daemon: Daemon, signal: AbortSignal): Promise<boolean> {
     try {
       await (await this.router.vty(daemon, signal)).must("enable", signal);
-      return true;
+      return daemon !== "mgmtd" || (await this.#commits(signal));
     } catch {
       return false;
     }
+  }
+
+  /** When zebra or staticd leaves at the wrong moment, mgmtd waits for it in a transaction for ten minutes: it answers, but takes no change. */
+  async #commits(signal: AbortSignal): Promise<boolean> {
+    const before = this.#transactions;
+    this.#transactions = await openTransactions(this.router, signal);
+    return this.#transactions.isDisjointFrom(before);
   }
 
   async #restart(daemon: Daemon, cause: RestartCause, signal: AbortSignal): Promise<void> {

@@ -38,6 +38,8 @@ export class RunningState {
   #isIntact = false;
   /** Something was sent since the last reading. */
   #isAhead = false;
+  /** The keys of lines that this pass added or removed. */
+  readonly #touched = new Set<string>();
 
   private constructor(instance: FrrInstance, memory: PassCache, identity: string, have: ConfigSet | undefined, signal: AbortSignal) {
     this.memory = memory;
@@ -78,6 +80,11 @@ export class RunningState {
   /** Whether what was read last may no longer be so. */
   get isToBeRead(): boolean {
     return this.#isAhead || !this.#isFresh;
+  }
+
+  /** Whether this pass added or removed the line. */
+  hasTouched({ key }: ConfigEntry): boolean {
+    return this.#touched.has(key);
   }
 
   /** The whole configuration as it is wanted now, in the words of this FRR. */
@@ -154,7 +161,7 @@ export class RunningState {
   #attempt(): Transaction {
     this.#isIntact = false;
     this.#isAhead = true;
-    return new Transaction(this.#have, this.#console);
+    return new Transaction(this.#have, this.#console, this.#touched);
   }
 }
 

@@ -62,6 +62,12 @@ export async function vnis(router: FrrClient, signal: AbortSignal): Promise<Vni[
   return vnisOf(all, l3);
 }
 
+/** mgmtd's transactions that have not ended, by their number. */
+export async function openTransactions(router: FrrClient, signal: AbortSignal): Promise<ReadonlySet<string>> {
+  const text = await (await router.vty("mgmtd", signal)).must("show mgmt transaction all", signal);
+  return new Set(Array.from(text.matchAll(/^ *Txn-Id:\s+(\d+)$/gm), ([, id = ""]) => id));
+}
+
 /** The router MACs of the other ends of L3 VNIs, by `VNI VTEP`. */
 export async function routerMacs(router: FrrClient, signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
   const vnis = members(await read(router, "zebra", "show evpn rmac vni all json", signal));

@@ -5,7 +5,7 @@ import type { Daemon } from "./daemons.ts";
 export type RestartCause =
   /** Its process was gone. */
   | "dead"
-  /** It ran, but did not answer for a minute and a half. */
+  /** It ran, but did not answer or commit for a minute and a half. */
   | "hung";
 
 export interface SupervisedDaemons {

@@ -57,7 +57,7 @@ function attempted(have: string, want: string): { set: ConfigSet; attempt: Trans
   const set = new ConfigSet(entriesOf(parse(have), owners));
   const wanted = new ConfigSet(entriesOf(parse(want), owners));
   const list = changes(set, { remove: set.filter((entry) => !wanted.has(entry)), add: wanted, wanted: (entry) => wanted.has(entry) });
-  return { set, attempt: new Transaction(set, frr as unknown as ConfigSession), list };
+  return { set, attempt: new Transaction(set, frr as unknown as ConfigSession, new Set()), list };
 }
 
 const isBefore = (first: string, second: string) => frr.taken.indexOf(first) < frr.taken.indexOf(second);

@@ -21,11 +21,14 @@ export class Transaction {
   readonly sent: string[] = [];
   readonly #have: ConfigSet;
   readonly #console: ConfigSession;
+  readonly #touched: Set<string>;
   readonly #before = new Map<string, { entry: ConfigEntry; there: boolean }>();
 
-  constructor(have: ConfigSet, console: ConfigSession) {
+  /** The keys of lines that FRR accepts are added to `touched`. */
+  constructor(have: ConfigSet, console: ConfigSession, touched: Set<string>) {
     this.#have = have;
     this.#console = console;
+    this.#touched = touched;
   }
 
   /**
@@ -101,6 +104,7 @@ export class Transaction {
   }
 
   #now(entry: ConfigEntry, there: boolean): void {
+    this.#touched.add(entry.key);
     if (!this.#before.has(entry.key)) this.#before.set(entry.key, { entry, there: this.#have.has(entry) });
     if (there) this.#have.add(entry);
     else this.#have.delete(entry);

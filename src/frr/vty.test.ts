@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readlink, rm } from "node:fs/promises";
 import { createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -59,6 +60,14 @@ async function bgpd(daemon: Daemon): Promise<{ path: string; heard: string[]; st
 
 const open = (path: string, deadlineMs?: number) =>
   Vty.connect(path, { daemon: "bgpd", signal: never, ...(deadlineMs ? { deadlineMs } : {}) });
+
+/** The file descriptors of this process's sockets. */
+async function ownSockets(): Promise<string[]> {
+  const targets = await Promise.all(
+    (await readdir("/proc/self/fd")).map(async (fd) => ({ fd, target: await readlink(`/proc/self/fd/${fd}`).catch(() => "") })),
+  );
+  return targets.flatMap(({ fd, target }) => (target.startsWith("socket:") ? [fd] : []));
+}
 
 describe("an answer", () => {
   test("is text and status, however it is cut", async () => {
@@ -264,6 +273,23 @@ describe("a caller", () => {
     giveUp.abort(new Error("enough"));
     await expect(reply).rejects.toThrow("enough");
     expect(vty.open).toBe(false);
+  });
+
+  test("that closes ends the session at once, also while a process that another thread starts has a copy of the socket", async () => {
+    const ended = vi.fn<() => void>();
+    const { path } = await bgpd((_line, answer, socket) => {
+      socket.once("end", ended);
+      answer(0);
+    });
+    const before = new Set(await ownSockets());
+    const vty = await open(path);
+    await vty.must("show", never);
+    const opened = (await ownSockets()).filter((socket) => !before.has(socket));
+    const holder = spawn("sleep", ["60"], { stdio: opened.map(Number) });
+    closers.push(() => (holder.kill(), once(holder, "close")));
+    await once(holder, "spawn");
+    vty.close();
+    await vi.waitFor(() => expect(ended).toHaveBeenCalled(), { timeout: 5_000 });
   });
 
   test("that aborts while queued does not affect other requests", async () => {

@@ -210,7 +210,9 @@ export class Vty {
   #lose(lost: { code: VtyErrorCode; text: string; cause?: unknown }): void {
     if (this.#lost) return;
     this.#lost = lost;
-    this.#socket.destroy();
+    // Closed alone, it would stay open for as long as a process that another thread is starting has a copy of it. When a session ends late, mgmtd 10 forgets what the
+    // next one commits.
+    this.#socket.destroySoon();
     const underway = this.#underway;
     underway?.stop();
     this.#underway = undefined;
