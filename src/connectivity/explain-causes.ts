@@ -1,14 +1,13 @@
-import { serviceNameLabel } from "../api/core/endpoint-slice.ts";
+import { serviceNameLabel, EndpointSlice } from "../api/core/endpoint-slice.ts";
 import { Service } from "../api/core/service.ts";
 import type { Index, Dependency, Fix, ObjectReader, HealthStatement, Component } from "../api/health.ts";
 import { metaTime } from "../api/time.ts";
 import { agentComponent } from "../kube/members/agent-health.ts";
 import type { CommonCause } from "./analysis/common-cause.ts";
-import { type Hypothesis, type CauseScope, serviceOf } from "./analysis/hypotheses.ts";
+import { type Hypothesis, type CauseScope, serviceOf, isService } from "./analysis/hypotheses.ts";
 import { failureText, distinct } from "./analysis/labels.ts";
 import { NO_ANSWER } from "./history/attempt.ts";
-import { dependenciesBehind, slicesOfService, type UnreachedNodes } from "./unreached-nodes.ts";
-import type { CheckResult } from "./analysis/check-result.ts";
+import { type CheckResult, serviceNamed } from "./analysis/check-result.ts";
 
 /** Undefined for a check whose failure is unique. */
 export interface CauseComponent {
@@ -209,4 +208,34 @@ function unready(key: string, reader: ObjectReader): HealthStatement[] {
       },
     },
   ];
+}
+
+/** Nodes where no check from another node reaches anything, with the cause. */
+export type UnreachedNodes = ReadonlyMap<string, Component>;
+
+const slicesOfService: Index<EndpointSlice> = {
+  kind: EndpointSlice,
+  of: ({ metadata: { namespace = "", labels } }) => {
+    const name = labels?.[serviceNameLabel];
+    return name === undefined ? [] : [`${namespace}/${name}`];
+  },
+};
+
+export function isReached(node: string, all: readonly CheckResult[]): boolean {
+  return all.some(({ verdict, source, target }) => verdict === "reached" && target.node === node && source.node !== node);
+}
+
+/** For failing checks of Services: kube-proxy picks any endpoint, also one on an unreachable node. */
+export function dependenciesBehind(failing: readonly CheckResult[], unreached: UnreachedNodes, reader: ObjectReader): Dependency[] {
+  if (unreached.size === 0) return [];
+  const resolved = failing.filter(({ reason }) => reason !== "DNSError");
+  const services = distinct(
+    resolved.flatMap(({ target: { what, host } }) => (isService(what) ? serviceOf(what) : (serviceNamed(host) ?? []))),
+  );
+  const slices = services.flatMap((key) => reader.by(slicesOfService, key));
+  const endpoints = slices.flatMap((slice) => slice.endpoints ?? []).filter(({ conditions }) => conditions?.ready !== false);
+  return distinct(endpoints.flatMap(({ nodeName }) => nodeName ?? [])).flatMap((node) => {
+    const component = unreached.get(node);
+    return component ? [{ component }] : [];
+  });
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { PodNetworkConnectivityCheck } from "../api/connectivity/pod-network-connectivity-check.ts";
 import { check } from "./testing/mesh.ts";
-import { INACTIVE_MS, pruneDecision, type PruneView, WATCHED_MS, ObservationWindow } from "./prune.ts";
+import { INACTIVE_MS, pruneDecision, type PruneView, WATCHED_MS, ObservationWindow } from "./pruner.ts";
 
 const born = "2026-11-01T00:00:00Z";
 const last = "2026-11-10T00:00:00Z";

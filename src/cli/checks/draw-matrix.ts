@@ -1,5 +1,4 @@
-import type { MatrixField } from "../../connectivity/analysis/levels.ts";
-import type { Band, Matrix } from "../../connectivity/analysis/matrix.ts";
+import type { MatrixField, Band, Matrix } from "../../connectivity/analysis/matrix.ts";
 import { stripControlCharacters } from "../print/columns.ts";
 import type { Color, Colorize } from "../print/color.ts";
 

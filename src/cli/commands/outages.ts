@@ -5,7 +5,7 @@ import { commonCauses } from "../../connectivity/analysis/common-cause.ts";
 import { plural } from "../../connectivity/analysis/labels.ts";
 import { CAPS } from "../../connectivity/history/history.ts";
 import { type Incident, incidentsOf } from "../../connectivity/analysis/incidents.ts";
-import { resultsDuring, type CheckWithOutages } from "../../connectivity/analysis/results-during.ts";
+import { resultsDuring, type CheckWithOutages } from "../../connectivity/analysis/outage-window.ts";
 import { connect, snapshotTime } from "../shared/connection.ts";
 import { drawIncidents, overlaps } from "../checks/draw-incidents.ts";
 import { incidentItem } from "../checks/plain-items.ts";

@@ -1,6 +1,6 @@
 import type { CheckResult } from "./check-result.ts";
 import { type Hypothesis, causesOf, keyOfCause, serviceOf, type CauseScope } from "./hypotheses.ts";
-import type { UnexplainedGroup } from "./unexplained.ts";
+import type { UnexplainedGroup } from "./common-cause.ts";
 import { capitalize, plural, distinct, joinList, scopeLabel, reasons, sourceLabel, targetLabel } from "./labels.ts";
 
 interface Evidence {

@@ -3,8 +3,7 @@ import { expect, test } from "vitest";
 import { commonCauses } from "./common-cause.ts";
 import { type Incident, incidentsOf, overlap } from "./incidents.ts";
 import { resultOf } from "./check-result.ts";
-import { resultsDuring } from "./results-during.ts";
-import { outageWindows } from "./outage-window.ts";
+import { resultsDuring, outageWindows } from "./outage-window.ts";
 import { ago, check, failing, restoredCheck, NOW, noZones, reachableCheck } from "../testing/checks.ts";
 
 type Check = ReturnType<typeof check>;

@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 import type { Attempt } from "./attempt.ts";
 import { emptyHistory, nextSeq } from "./history.ts";
-import { transitionBetween } from "./transition.ts";
-import { markUnknown, lastResultTime } from "./reduce.ts";
+import { transitionBetween, markUnknown, lastResultTime } from "./reduce.ts";
 import { action, attemptAfter, at, failed, attemptToAddress, namedFailed, namedOk, ok } from "../testing/attempts.ts";
 import { statusOf } from "./status.ts";
 

@@ -3,12 +3,9 @@ import type { Condition } from "../../api/kind.ts";
 import { seconds } from "../../util/duration.ts";
 import type { ActionOutcome } from "./attempt.ts";
 import { emptyHistory, CAPS, type LogLine, type CheckHistory, type Outage, type ReachableState, wholeSecond } from "./history.ts";
-import { openOutage } from "./outages.ts";
-import { MAX_CLOCK_AHEAD_MS } from "./display-times.ts";
+import { openOutage, MAX_CLOCK_AHEAD_MS, markUnknown, lastResultTime, historyState, transitionBetween } from "./reduce.ts";
 import type { CheckStatus } from "./status.ts";
 import { reachableOf } from "./activity.ts";
-import { transitionBetween } from "./transition.ts";
-import { markUnknown, lastResultTime, historyState } from "./reduce.ts";
 
 /** Names of other checkers. */
 const ALIASES: Readonly<Record<string, ActionOutcome>> = {

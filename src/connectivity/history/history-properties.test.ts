@@ -4,8 +4,7 @@ import type { LogEntry } from "../../api/connectivity/pod-network-connectivity-c
 import type { Attempt } from "./attempt.ts";
 import { fromStatus } from "./from-status.ts";
 import { emptyHistory, type CheckHistory, nextSeq } from "./history.ts";
-import { openOutage } from "./outages.ts";
-import { markUnknown, historyState, reduce } from "./reduce.ts";
+import { openOutage, markUnknown, historyState, reduce } from "./reduce.ts";
 import { action, attemptAfter, failed, attemptToAddress, namedFailed, namedOk, ok } from "../testing/attempts.ts";
 import { statusOf } from "./status.ts";
 

@@ -1,7 +1,17 @@
 import { type Attempt, INTERVAL_MS } from "./attempt.ts";
-import { type CheckHistory, type HistoryState, type ReachableState, wholeSecond, CAPS, type LogLine, isSuccess } from "./history.ts";
-import { updateOutages } from "./outages.ts";
-import { displayTimes } from "./display-times.ts";
+import {
+  type CheckHistory,
+  type HistoryState,
+  type ReachableState,
+  wholeSecond,
+  CAPS,
+  type LogLine,
+  isSuccess,
+  type Outage,
+} from "./history.ts";
+import { truncateWithSuffix } from "../../util/text.ts";
+import { metaTime } from "../../api/time.ts";
+import { durationText } from "./duration.ts";
 
 /** How many attempts may end before one that began earlier. */
 const RECENT = 8;
@@ -88,4 +98,132 @@ function verdictAfter(before: ReachableState, { reachable, actions }: Attempt, m
   if (failed.length === 0) return { status, since, reason: "ConnectDone", message: connects.at(-1)?.message ?? "" };
   const message = `${failed.length} of ${connects.length} addresses failed: ${failed.join(", ")}`;
   return { status, since, reason: "ConnectDone", message, isPartial: true };
+}
+
+/** How far a time may be ahead of the clock and still be valid. */
+export const MAX_CLOCK_AHEAD_MS = 120_000;
+/** Smaller steps are normal clock adjustment. */
+const STEP_MS = 2_000;
+const STEPPED_BACK = " (the clock stepped back)";
+
+interface DisplayTimes {
+  readonly start: number;
+  readonly entries: readonly LogLine[];
+  readonly newest: number;
+}
+
+/** Times never go back, unless the earlier ones were wrong. */
+function displayTimes({ at, actions }: Attempt, { clock, newestTime }: Pick<HistoryState, "clock" | "newestTime">): DisplayTimes {
+  const note = clock !== undefined && clock - at > STEP_MS ? STEPPED_BACK : "";
+  const start = notBefore(newestTime, at);
+  let newest = start;
+  const entries = actions.map(({ outcome, at, latencyMs, message }, index) => {
+    newest = notBefore(newest, at);
+    return { outcome, at: newest, latencyMs, message: truncateWithSuffix(message, CAPS.message, index === 0 ? note : "") };
+  });
+  return { start, entries, newest };
+}
+
+function notBefore(earlier: number | undefined, at: number): number {
+  const own = wholeSecond(at);
+  return earlier !== undefined && earlier > own && earlier - own <= MAX_CLOCK_AHEAD_MS ? earlier : own;
+}
+
+/** After so many intervals without an attempt the source was not running. */
+const UNTRIED_INTERVALS = 3;
+const UNTRIED = "; not tried from ";
+const UNTRIED_CAP = 3;
+
+interface AttemptSummary {
+  readonly reachable: boolean;
+  readonly start: number;
+  readonly moment: number;
+  readonly everyMs: number;
+  readonly entries: readonly LogLine[];
+  /** The last success of the same target before it. */
+  readonly lastSuccess: number | undefined;
+  /** Set for the first attempt after a change of the target. */
+  readonly newTarget: string | undefined;
+}
+
+/** A failed attempt opens an outage, a successful one closes it. */
+function updateOutages(outages: readonly Outage[], finding: AttemptSummary): readonly Outage[] {
+  const open = openOutage(outages);
+  if (!open) return finding.reachable ? outages : [opened(finding), ...outages].slice(0, CAPS.outages);
+  const older = outages.slice(1);
+  if (finding.newTarget !== undefined) {
+    const left = ended(tried(open, finding), finding.start, [], `; the target was changed to ${finding.newTarget}`);
+    return finding.reachable ? [left, ...older] : [opened(finding), left, ...older].slice(0, CAPS.outages);
+  }
+  const then = tried(open, finding);
+  return [finding.reachable ? restored(then, finding) : ongoing(then, finding), ...older];
+}
+
+export function openOutage([newest]: readonly Outage[]): Outage | undefined {
+  return newest && newest.end === undefined ? newest : undefined;
+}
+
+function opened(finding: AttemptSummary): Outage {
+  const { moment, lastSuccess } = finding;
+  const message = `Connectivity outage detected at ${metaTime(new Date(moment))}`;
+  const nothing = { start: moment, startLogs: [], endLogs: [], message };
+  return ongoing(lastSuccess === undefined ? nothing : { ...nothing, startedAfter: lastSuccess }, finding);
+}
+
+function ongoing(outage: Outage, { entries, moment }: AttemptSummary): Outage {
+  const failures = entries.filter((entry) => !isSuccess(entry));
+  const startLogs = [...outage.startLogs];
+  const ways = new Set(startLogs.map(wayToFail));
+  for (const failure of failures) {
+    if (startLogs.length === CAPS.outageLogs) break;
+    const way = wayToFail(failure);
+    if (ways.has(way)) continue;
+    ways.add(way);
+    startLogs.unshift(failure);
+  }
+  const endLogs = [...failures.toReversed(), ...outage.endLogs].slice(0, CAPS.outageLogs);
+  return { ...outage, endedAfter: failures.at(-1)?.at ?? moment, startLogs, endLogs };
+}
+
+function restored(outage: Outage, { entries, moment }: AttemptSummary): Outage {
+  const success = entries.find(({ outcome }) => outcome === "ConnectDone");
+  return ended(outage, moment, success ? [success] : [], "");
+}
+
+function ended(outage: Outage, at: number, last: readonly LogLine[], why: string): Outage {
+  const end = Math.max(at, outage.start);
+  const lasted = durationText(end - outage.start);
+  const text = why === "" ? `Connectivity restored after ${lasted}` : `Connectivity outage ended after ${lasted}${why}`;
+  const untried = outage.message.indexOf(UNTRIED);
+  const message = truncateWithSuffix(text, CAPS.message, untried < 0 ? "" : outage.message.slice(untried));
+  return { ...outage, end, endLogs: [...last, ...outage.endLogs].slice(0, CAPS.outageLogs), message };
+}
+
+function tried(outage: Outage, { start: at, everyMs }: AttemptSummary): Outage {
+  const { start, endedAfter, endLogs, message } = outage;
+  const last = endedAfter ?? endLogs[0]?.at ?? start;
+  if (at - last <= UNTRIED_INTERVALS * everyMs || message.split(UNTRIED).length > UNTRIED_CAP) return outage;
+  return { ...outage, message: `${message}${UNTRIED}${metaTime(new Date(last))} to ${metaTime(new Date(at))}` };
+}
+
+/** The error without the address: `ConnectError No route to host`. */
+function wayToFail({ outcome, message }: LogLine): string {
+  const reason = message.indexOf("; ");
+  return `${outcome} ${message.slice(reason < 0 ? 0 : reason + 2).replaceAll(/ \([^)]*\)/g, "")}`;
+}
+
+type HistoryTransition = "opened" | "closed" | "first" | "changed";
+
+export function transitionBetween(before: CheckHistory, after: CheckHistory): HistoryTransition | undefined {
+  if (before === after) return undefined;
+  const [then, now] = [historyState(before), historyState(after)];
+  const [last, newest] = [then.outages[0], now.outages[0]];
+  if (newest && newest.end === undefined && (last?.start !== newest.start || last.end !== undefined)) return "opened";
+  if (newest?.end !== undefined && (last?.start !== newest.start || last.end !== newest.end)) return "closed";
+  if (then.verdict.reason === "NoResultYet" && now.verdict.status !== "Unknown") return "first";
+  const otherTarget = then.target !== undefined && then.target !== now.target;
+  const otherVerdict = then.verdict.status !== now.verdict.status;
+  const anotherWay = openOutage(now.outages)?.startLogs.length !== openOutage(then.outages)?.startLogs.length;
+  const otherDoubt = now.verdict.status === "Unknown" && then.verdict.reason !== now.verdict.reason;
+  return otherTarget || otherVerdict || anotherWay || otherDoubt ? "changed" : undefined;
 }

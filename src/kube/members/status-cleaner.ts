@@ -8,8 +8,7 @@ import { controller, type Result, type Runnable } from "../controller/controller
 import { changesOf, type Source } from "../controller/source.ts";
 import type { Log } from "../log.ts";
 import { agentsNotReporting, statusCleanerMarks } from "../metrics.ts";
-import type { WriteBudget } from "../status/budget.ts";
-import { writeWithBudget } from "../status/write-in-turn.ts";
+import { type WriteBudget, writeWithBudget } from "../status/budget.ts";
 import { agentLeaseName, type AgentPart, lacksPart, partsAnnotation } from "./agent-lease.ts";
 import type { AgentPods } from "./agent-pods.ts";
 import type { AgentWatch, MissedHeartbeats } from "./agent-watch.ts";

@@ -1,3 +1,5 @@
+import { isKubeError } from "../client/error.ts";
+
 /**
  * A claim decides which object was first. A transition is the first write of an object, or a condition that changes. A refresh updates
  * details.
@@ -151,5 +153,29 @@ class Bucket {
     const now = performance.now();
     this.#tokens = Math.min(this.#limit.burst, this.#tokens + ((now - this.#filledAt) * this.#limit.perSecond) / 1000);
     this.#filledAt = now;
+  }
+}
+
+/**
+ * Writes when the budget allows. The state may have changed by then, so `write` checks again and returns whether it wrote. Also false on a
+ * conflict; the cache will show the result.
+ */
+export async function writeWithBudget(
+  budget: WriteBudget,
+  writeClass: WriteClass,
+  signal: AbortSignal,
+  write: () => Promise<boolean>,
+): Promise<boolean> {
+  const leave = await budget.admit(writeClass, signal);
+  let isSent = true;
+  try {
+    isSent = await write();
+    return isSent;
+  } catch (error) {
+    if (isKubeError(error, "Conflict", "NotFound")) return false;
+    throw error;
+  } finally {
+    if (isSent) leave.done();
+    else leave.unused();
   }
 }

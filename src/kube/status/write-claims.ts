@@ -3,8 +3,7 @@ import { keyOf, type Kind, type KubeObject } from "../../api/kind.ts";
 import type { KubeClient } from "../client/client.ts";
 import type { Log } from "../log.ts";
 import { claimRecords } from "../metrics.ts";
-import type { WriteBudget } from "./budget.ts";
-import { writeWithBudget } from "./write-in-turn.ts";
+import { type WriteBudget, writeWithBudget } from "./budget.ts";
 
 interface Recorded {
   readonly claim: string;

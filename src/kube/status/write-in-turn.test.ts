@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { KubeError } from "../client/error.ts";
-import { WriteBudget } from "./budget.ts";
-import { writeWithBudget } from "./write-in-turn.ts";
+import { WriteBudget, writeWithBudget } from "./budget.ts";
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
