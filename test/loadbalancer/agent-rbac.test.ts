@@ -105,6 +105,7 @@ async function startAgent(): Promise<void> {
         state: () => ({ is: "holding", since: new Date(), interfaces: ["eth0"] }),
         candidates: { eligible: (candidates) => candidates, strangers: [], remember: () => undefined, pulses: new Map() },
         protection: () => ({ is: "on" }),
+        lostLinks: () => [],
       },
       sessions: () => [{ vrf: "default", neighbor: "192.0.2.1", state: "Established", bfd: "N/A" }],
       forgetSessions: () => undefined,

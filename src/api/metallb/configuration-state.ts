@@ -69,8 +69,25 @@ export const ConfigurationState = defineKind({
           maxItems: 4096,
         }),
       ),
+      links: s.optional(
+        s.list(
+          s.object(
+            {
+              name: s.string({ doc: "The interface.", minLength: 1, maxLength: 15 }),
+              state: s.enum(["NoCarrier"], { doc: "NoCarrier: it is up, and the other end is not." }),
+            },
+            { doc: "An interface for layer 2 addresses." },
+          ),
+          {
+            doc: "Interfaces of the node for layer 2 addresses that are down. Other nodes announce the addresses meanwhile.",
+            maxItems: 64,
+          },
+        ),
+      ),
       conditions: s.optional(
-        s.conditions({ doc: "Valid: as result. Its reason shows when the result is old because the API cannot be read." }),
+        s.conditions({
+          doc: "Valid: as result. Its reason shows when the result is old because the API cannot be read. LinksUp: False while an interface for layer 2 addresses has no carrier; absent otherwise.",
+        }),
       ),
     },
     { doc: "The result of validation." },

@@ -32,6 +32,11 @@ const states = explainer(ConfigurationState, function* (state, reader) {
     dependencies.push({ component: object, as: "part" });
     yield* failed(object, [first, ...more], { status, node, valid, reader });
   }
+  // The last report of a silent agent may be out of date.
+  const links =
+    node === undefined || UNHEARD.has(valid?.reason ?? "") ? [] : (status.links ?? []).map(({ name }) => lostLink(name, node, status));
+  dependencies.push(...links.map(({ component }): Dependency => ({ component, as: "part" })));
+  yield* links;
   yield statement(objectOf("ConfigurationState", metadata), readProblem(valid), dependencies);
 });
 
@@ -48,6 +53,13 @@ function readProblem(valid: Condition | undefined): StatementBody {
       ? "move the file in the message away and restart the agent"
       : "grant the component read access, as the chart's roles do";
   return { health: "Degraded", reason, message, since, fix: { text } };
+}
+
+function lostLink(name: string, node: string, { conditions }: Status): HealthStatement {
+  const since = conditionOf(conditions, "LinksUp")?.lastTransitionTime;
+  const fix = { text: `check the cable and the switch port of ${name}`, command: `ip link show ${name}` };
+  const body = { health: "Down", ownFault: true, reason: "NoCarrier", message: "no carrier", fix } as const;
+  return statement({ kind: "Link", name, node }, { ...body, ...(since !== undefined && { since }) }, [{ component: agentComponent(node) }]);
 }
 
 interface Finding {

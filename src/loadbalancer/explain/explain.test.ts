@@ -333,3 +333,19 @@ test("configuration in the wrong namespace is reported", () => {
   const stray = { ...peer("tor"), metadata: { name: "tor", namespace: "default" } };
   expect(unhealthyIn(explain([BGPPeer, stray]))).toEqual(["!Degraded BGPPeer/default/tor WrongNamespace"]);
 });
+
+test("an interface of layer 2 addresses that has lost its carrier is a cause with node and link, unless the agent is silent", () => {
+  const state = (valid: Condition): ConfigurationState => ({
+    metadata: { name: "speaker-n1", namespace: NS, annotations: { "plumbline.dev/node": "n1" } },
+    status: {
+      result: "Valid",
+      links: [{ name: "lan0", state: "NoCarrier" }],
+      conditions: [valid, condition("LinksUp", "False", "NoCarrier")],
+    },
+  });
+  const statements = explain([ConfigurationState, state(condition("Valid", "True", "ConfigurationValid"))]);
+  expect(unhealthyIn(statements)).toEqual(["!Down Link/lan0@n1 NoCarrier"]);
+  expect(statements.find(({ reason }) => reason === "NoCarrier")?.since).toBe(T);
+  const silent = explain([ConfigurationState, state(condition("Valid", "Unknown", "AgentNotReporting"))]);
+  expect(unhealthyIn(silent).filter((line) => line.includes("Link"))).toEqual([]);
+});

@@ -183,6 +183,7 @@ export function addSpeaker(options: SpeakerOptions): void {
         if (key === "bgp") return speaker.carryOutBgp(signal);
         if (key === "l2") return speaker.carryOutL2();
         if (key === "sessions") return speaker.publishSessions();
+        speaker.publish();
         await speaker.publishHolders();
       },
     }),

@@ -23,4 +23,5 @@ interface L2Driver {
   state(address: Address): AddressState;
   readonly candidates: Pick<Heartbeats, "eligible" | "strangers" | "remember" | "pulses">;
   protection(): FilterStatus;
+  lostLinks(): readonly string[];
 }

@@ -235,7 +235,7 @@ export class Speaker {
     const finding = configurationResult(this.#loaded, this.#rejected, this.#bgp?.applied ?? []);
     configLoaded.set(1);
     configStale.set(finding.failures.length > 0 || readProblem ? 1 : 0);
-    reports.configuration(finding, readProblem);
+    reports.configuration({ ...finding, lostLinks: this.#options.drivers.l2.lostLinks() }, readProblem);
   }
 
   publishSessions(): void {

@@ -194,3 +194,13 @@ test("a peer that is left out because its Secret cannot be read makes nothing In
   const other = configurationState(speaker, { ...finding, failures: [noProfile] }, secretUnread);
   expect(statusAfter(other, valid)).toMatchObject({ result: "Invalid", lastError: noProfile.message });
 });
+
+test("lost links are listed while they are lost, and leave the result as it is", () => {
+  const valid = { failures: [], resources: [] };
+  const lost = statusAfter(configurationState(speaker, { ...valid, lostLinks: ["lan0"] }));
+  expect(lost).toMatchObject({ result: "Valid", links: [{ name: "lan0", state: "NoCarrier" }] });
+  expect(lost?.conditions?.map(({ type, status }) => `${type}=${status}`)).toEqual(["Valid=True", "LinksUp=False"]);
+  const back = statusAfter(configurationState(speaker, { ...valid, lostLinks: [] }), lost);
+  expect(back?.links).toBeUndefined();
+  expect(back?.conditions?.map(({ type }) => type)).toEqual(["Valid"]);
+});

@@ -20,6 +20,8 @@ export interface ConfigurationResult {
   readonly resources: Loaded["resources"];
   /** Resources that could not be validated. */
   readonly unread?: Loaded["unread"];
+  /** Interfaces for layer 2 addresses without a carrier. */
+  readonly lostLinks?: readonly string[];
 }
 
 type Status = NonNullable<ConfigurationState["status"]>;
@@ -31,6 +33,7 @@ const nodeNameLabel = "metallb.io/node-name";
 /** The spec's examples prefix the controller's errors, but not a speaker's. */
 const PREFIX = { controller: "failed to parse configuration: ", speaker: "" };
 const MANY = 1000;
+const MOST_LINKS = 64;
 /** In bytes. */
 const ROOM = { failedResources: 450_000, resources: 180_000 };
 const LONGEST = { lastError: 65_536, message: 4096, field: 253, condition: 32_768 };
@@ -99,7 +102,7 @@ function notYetKnown(readProblem?: ReadProblem): StatusReport {
 
 function found(
   component: MetallbComponent,
-  { failures, resources, unread = [] }: ConfigurationResult,
+  { failures, resources, unread = [], lostLinks = [] }: ConfigurationResult,
   readProblem?: ReadProblem,
   existing?: Status,
 ): StatusReport {
@@ -118,8 +121,15 @@ function found(
     lastError: truncate(texts.join("\n"), LONGEST.lastError),
     ...(failedResources.length > 0 && { failedResources }),
     ...(listed.length > 0 && { resources: listed }),
-    conditions: [isInDoubt ? { ...condition, status: "Unknown" } : condition],
+    ...(lostLinks.length > 0 && { links: lostLinks.slice(0, MOST_LINKS).map((name) => ({ name, state: "NoCarrier" as const })) }),
+    conditions: [isInDoubt ? { ...condition, status: "Unknown" } : condition, ...(lostLinks.length > 0 ? [linksUp(lostLinks)] : [])],
   };
+}
+
+/** Present only while one is down. */
+function linksUp(lostLinks: readonly string[]): ConditionReport {
+  const message = `No carrier on ${lostLinks.slice(0, MOST_LINKS).join(", ")}: layer 2 addresses are not announced there`;
+  return { type: "LinksUp", status: "False", reason: "NoCarrier", message };
 }
 
 function listFailures(failures: ConfigurationResult["failures"]): FailedResource[] {

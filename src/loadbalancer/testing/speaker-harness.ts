@@ -75,6 +75,7 @@ export class SpeakerHarness {
           pulses: new Map([["b", "silent"]]),
         },
         protection: () => ({ is: "on" }),
+        lostLinks: () => [],
       },
       sessions: () => this.spoken,
       forgetSessions: (gone) => this.forgotten.push([...gone]),

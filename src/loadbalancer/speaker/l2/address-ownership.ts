@@ -76,18 +76,27 @@ export interface ProbingPhase {
   readonly sent: number;
   /** The MAC that answered the last probe. */
   readonly rival?: string;
+  readonly handover?: number;
 }
 
 type Phase =
   | ProbingPhase
   | { readonly is: "silent"; readonly found: number }
-  | { readonly is: "in-use"; readonly rival: string; readonly again: number }
+  /** `handover`: another candidate has answered since then, and releases the address in a moment. Else the MAC of who does. */
+  | { readonly is: "in-use"; readonly rival?: string; readonly handover?: number; readonly again: number }
   | { readonly is: "failed"; readonly message: string; readonly again: number }
   | OwnedPhase;
 
 export interface AddressOwnership extends AddressOnInterface {
   readonly candidates: readonly string[];
   phase: Phase;
+}
+
+/** Who answered for an address that is not ours. */
+export function answeredBefore(phase: Phase): { rival?: string; handover?: number } {
+  if (phase.is !== "in-use" && phase.is !== "probing" && phase.is !== "listening") return {};
+  const { rival, handover } = phase;
+  return { ...(rival !== undefined && { rival }), ...(handover !== undefined && { handover }) };
 }
 
 export function ownershipState(ownerships: readonly AddressOwnership[]): OwnershipState | undefined {

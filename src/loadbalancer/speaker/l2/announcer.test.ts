@@ -351,6 +351,7 @@ test("where another could answer, a node without an interface for the address le
   expect(backends.read()).toEqual([all("drop")]);
   expect(announcer.state(vip)).toEqual({ is: "standby" });
   expect(announcer.candidates.eligible(["a", "b"], [vip])).toEqual(["b"]);
+  expect(announcer.lostLinks()).toEqual(["eth0"]);
   expect(backends.sent).toContain("192.0.2.2");
 });
 

@@ -11,7 +11,7 @@ import { countRequest, L2Apply } from "./apply.ts";
 import { l2BackendsOf, type L2Backends } from "./backends.ts";
 import { NftFilter, type FilterState } from "./nft-filter.ts";
 import { Heartbeats, type HeartbeatKeys } from "./heartbeats.ts";
-import { addressKey, type ObservedInterfaces } from "./interfaces.ts";
+import { addressKey, type ObservedInterfaces, UsedInterfaces } from "./interfaces.ts";
 import { selectInterfaces, withoutInterface, type L2Address } from "./select-interfaces.ts";
 import { OwnedAddresses } from "./owned-addresses.ts";
 import type { AddressToOwn, AddressOnInterface, OwnershipState } from "./address-ownership.ts";
@@ -56,6 +56,7 @@ export class L2Announcer implements Runnable {
   readonly #reported = new Map<string, string>();
   #wanted: ReadonlyMap<string, L2Address> | undefined;
   #unfit = new Map<string, string>();
+  readonly #used = new UsedInterfaces();
   #observed: ObservedInterfaces | undefined;
   #stale = true;
   #readAt = 0;
@@ -133,6 +134,11 @@ export class L2Announcer implements Runnable {
     const state = this.#ownerships.state(address) ?? { is: "standby" };
     const { fault } = this.#socket;
     return state.is === "probing" && fault !== undefined ? { is: "failed", message: `cannot probe for duplicates: ${fault}` } : state;
+  }
+
+  /** Interfaces for service addresses that have lost their carrier: others announce the addresses now. */
+  lostLinks(): string[] {
+    return this.#observed ? this.#used.lost(this.#observed) : [];
   }
 
   protection(): FilterState {
@@ -213,10 +219,8 @@ export class L2Announcer implements Runnable {
 
   #adopt(addressOnNic: AddressOnInterface, validSeconds: number): void {
     this.#ownerships.adopt(addressOnNic, validSeconds, performance.now());
-    this.#options.log.info(
-      { address: String(addressOnNic.address), interface: addressOnNic.nic.name },
-      "keeping an address found on its link",
-    );
+    const about = { address: String(addressOnNic.address), interface: addressOnNic.nic.name };
+    this.#options.log.info(about, "keeping an address found on its link");
   }
 
   /** Decides again which addresses are for this node. Until it is known what is wanted, the addresses of the earlier agent stay. */
@@ -228,6 +232,7 @@ export class L2Announcer implements Runnable {
       const unfit = new Map<string, string>();
       const toOwn: AddressToOwn[] = [];
       const own = this.#options.peers().get(this.#options.node) ?? [];
+      this.#used.add(this.#wanted.values(), observed);
       for (const [text, wanted] of this.#wanted) {
         const { address, candidates } = wanted;
         if (this.candidates.eligible(candidates, [address])[0] !== this.#options.node) continue;
@@ -244,17 +249,15 @@ export class L2Announcer implements Runnable {
   }
 
   async #act(signal: AbortSignal): Promise<void> {
-    const isChanged = await this.#apply.run(signal);
-    this.#moved ||= isChanged;
+    if (await this.#apply.run(signal)) this.#moved = true;
   }
 
   /** Otherwise the packet socket process does. */
   #kernelAnswers(addressOnNic: AddressOnInterface): boolean {
     const { onNics, ignoringArp } = this.#observed ?? { onNics: new Set(), ignoringArp: new Set() };
+    if (onNics.has(addressKey(addressOnNic))) return true;
     const isSelected = this.#selectedBefore?.has(addressKey(addressOnNic)) ?? true;
-    return (
-      onNics.has(addressKey(addressOnNic)) || (addressOnNic.address.family === 4 && !ignoringArp.has(addressOnNic.nic.name) && isSelected)
-    );
+    return addressOnNic.address.family === 4 && !ignoringArp.has(addressOnNic.nic.name) && isSelected;
   }
 
   /** Again after the kernel's state has been read. */
@@ -280,9 +283,8 @@ export class L2Announcer implements Runnable {
   #report(): void {
     if (!this.#moved) return;
     this.#moved = false;
-    const { owned } = this.#ownerships;
-    l2Addresses.set(owned.length);
-    const now = new Map<string, string>([["", JSON.stringify(this.protection())]]);
+    l2Addresses.set(this.#ownerships.owned.length);
+    const now = new Map<string, string>([["", JSON.stringify([this.protection(), this.lostLinks()])]]);
     for (const text of this.#wanted?.keys() ?? []) now.set(text, JSON.stringify(this.state(parseAddress(text))));
     const changed = now.size !== this.#reported.size || [...now].some(([text, state]) => this.#reported.get(text) !== state);
     if (!changed) return;

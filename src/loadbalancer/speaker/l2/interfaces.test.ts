@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { usableInterfaces, noUsableInterface, observed } from "./interfaces.ts";
+import { parseAddress } from "../../../ip/address.ts";
+import { usableInterfaces, noUsableInterface, observed, UsedInterfaces } from "./interfaces.ts";
 
 const flags = ["BROADCAST", "MULTICAST", "UP", "LOWER_UP"];
 const linkLocal = {
@@ -90,6 +91,19 @@ test("what an agent left behind is known by its form, and what others put there 
     ["192.0.2.102", ["eth0"]],
   ]);
   expect([...links.ipvs]).toEqual(["192.0.2.103"]);
+});
+
+test("an interface without a carrier is lost if it was used before or is named, and not if it is down or was never fit", () => {
+  const used = new UsedInterfaces();
+  const dark = { flags: ["UP", "NO-CARRIER"] };
+  const address = parseAddress("192.0.2.100");
+  used.add(
+    [{ address }, { address, interfaces: ["eth2"] }],
+    observed([link("eth0"), link("eth1", dark), link("eth2", dark), link("eth3")]),
+  );
+  const lost = (...links: object[]) => used.lost(observed(links));
+  expect(lost(link("eth0"), link("eth1", dark), link("eth2", dark), link("eth3", { flags: [] }))).toEqual(["eth2"]);
+  expect(lost(link("eth0", dark), link("eth1", dark), link("eth2"))).toEqual(["eth0"]);
 });
 
 test("why nothing fits names what was selected", () => {

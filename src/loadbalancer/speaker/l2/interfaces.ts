@@ -10,6 +10,7 @@ export interface Nic {
 
 interface Row extends Nic {
   readonly isUp: boolean;
+  readonly hasCarrier: boolean;
   readonly fits: boolean;
   /** Neighbor discovery needs one. */
   readonly linkLocal: boolean;
@@ -82,7 +83,7 @@ export function observed(dump: unknown, ignoringArp: ReadonlySet<string> = new S
       else if (isServiceAddress(row)) ours.push({ address: text, nic, validSeconds: row.valid_life_time });
       else foreign.set(text, [...(foreign.get(text) ?? []), name]);
     }
-    rows.push({ ...nic, isUp: has("UP"), fits, linkLocal });
+    rows.push({ ...nic, isUp: has("UP"), hasCarrier: has("LOWER_UP"), fits, linkLocal });
   }
   const onNics = new Set(ours.filter(({ nic }) => nic.name !== DEVICE).map(addressKey));
   return { rows, macs, ours, onNics, ignoringArp, foreign, ipvs };
@@ -93,6 +94,28 @@ export function usableInterfaces({ rows }: ObservedInterfaces, family: Family, n
   return rows
     .filter(({ fits, linkLocal, name }) => fits && (family === 4 || linkLocal) && (named?.includes(name) ?? isNodesOwn(name)))
     .map(({ name, index, mac }) => ({ name, index, mac }));
+}
+
+/** The interfaces on which addresses have been or may be announced. An interface without a carrier that was never used is no fault. */
+export class UsedInterfaces {
+  readonly #names = new Set<string>();
+
+  /** Those that are named, and those that are fit for it now. */
+  add(wanted: Iterable<{ address: Address; interfaces?: readonly string[] | undefined }>, observation: ObservedInterfaces): void {
+    // Thousands of addresses use a few sets of interfaces.
+    const known = new Set<string>();
+    for (const { address, interfaces } of wanted) {
+      const selection = `${address.family} ${interfaces?.join(" ") ?? "*"}`;
+      if (known.has(selection)) continue;
+      known.add(selection);
+      for (const name of interfaces ?? []) this.#names.add(name);
+      for (const { name } of usableInterfaces(observation, address.family, interfaces)) this.#names.add(name);
+    }
+  }
+
+  lost({ rows }: ObservedInterfaces): string[] {
+    return rows.filter(({ name, isUp, hasCarrier }) => isUp && !hasCarrier && this.#names.has(name)).map(({ name }) => name);
+  }
 }
 
 /** Whether the name is that of a physical or similar interface. */

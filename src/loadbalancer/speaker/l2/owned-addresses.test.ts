@@ -90,6 +90,30 @@ test("while another MAC answers the address is not taken, and probed for again e
   expect(course.is).toBe("holding");
 });
 
+test("another candidate that still answers is not reported as a conflict, until it does so for ten seconds", () => {
+  const course = new Course();
+  course.seek();
+  const answers = (seconds: number): string[] => {
+    const outcomes: string[] = [];
+    for (let second = 0; second < seconds; second++) {
+      course.until(course.now + 900);
+      outcomes.push(course.addresses.claimed(vip, "eth0", rival, "b", course.now), course.is ?? "");
+    }
+    return outcomes;
+  };
+  expect(new Set(answers(4))).toEqual(new Set(["nothing", "probing"]));
+  course.until(course.now + 3_000);
+  expect(course.is).toBe("holding");
+
+  const stuck = new Course();
+  stuck.seek();
+  for (let second = 0; second < 12; second++) {
+    stuck.until(stuck.now + 900);
+    stuck.addresses.claimed(vip, "eth0", rival, "b", stuck.now);
+  }
+  expect(stuck.addresses.state(vip)).toEqual({ is: "in-use", mac: rival, interface: "eth0" });
+});
+
 test("one that hears that another has let go asks at once", () => {
   const course = new Course();
   course.seek();

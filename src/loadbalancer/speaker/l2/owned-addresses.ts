@@ -4,6 +4,7 @@ import { shouldRelease, shouldWait } from "./conflict.ts";
 import { ANNOUNCEMENTS, sendProbe, dueOf, FRESH_MS, isDecided, LISTEN_MS, MOST, PROBES, acquire, type Writable } from "./acquire.ts";
 import { announceOwned, checkOwned, refreshOwned } from "./keep.ts";
 import {
+  answeredBefore,
   ownershipState,
   type Drop,
   type Due,
@@ -18,6 +19,8 @@ import {
 const AGAIN_MS = 1_000;
 const DEFEND_EVERY_MS = 10_000;
 const CHECK_EVERY_MS = 1_000;
+/** Another candidate that hears of us releases the address by then. */
+const HANDOVER_MS = 10_000;
 /** The longest that the kernel may take. */
 const SLOW_MS = 10_000;
 
@@ -79,7 +82,7 @@ export class OwnedAddresses {
         if (ownership.phase.is === "holding" && now >= ownership.phase.until) this.#lose(ownership, now);
         if (ownership.phase.is === "holding") announceOwned(ownership, ownership.phase, now, steps);
         if ((ownership.phase.is === "in-use" || ownership.phase.is === "failed") && now >= ownership.phase.again)
-          ownership.phase = { is: "probing", from: now, sent: 0, ...("rival" in ownership.phase && { rival: ownership.phase.rival }) };
+          ownership.phase = { ...answeredBefore(ownership.phase), is: "probing", from: now, sent: 0 };
         if (ownership.phase.is === "probing") sendProbe(ownership, ownership.phase, now, steps);
         if (ownership.phase.is === "holding") holding.push(ownership);
       }
@@ -185,9 +188,10 @@ export class OwnedAddresses {
     if (!ownership) return "nothing";
     const { phase } = ownership;
     if (phase.is !== "holding") {
-      const known = "rival" in phase && phase.rival === mac;
-      ownership.phase = { is: "in-use", rival: mac, again: now + AGAIN_MS };
-      return known ? "nothing" : "in-use";
+      const { rival, handover = now } = answeredBefore(phase);
+      const isHandover = node !== undefined && ownership.candidates.includes(node) && now - handover < HANDOVER_MS;
+      ownership.phase = { is: "in-use", ...(isHandover ? { handover } : { handover, rival: mac }), again: now + AGAIN_MS };
+      return isHandover || rival === mac ? "nothing" : "in-use";
     }
     if (shouldRelease(this.#self, ownership.candidates, node)) {
       this.#leave(ownership);
