@@ -37,7 +37,7 @@ export interface VolumeGroupReplication extends KubeObject {
     /** Written by csi-addons. */
     volumeReplicationName?: string;
   };
-  status?: { persistentVolumeClaimsRefList?: { name: string }[]; message?: string };
+  status?: { observedGeneration?: number; persistentVolumeClaimsRefList?: { name: string }[]; message?: string };
 }
 
 /** Flux: a HelmRelease or a Kustomization. */

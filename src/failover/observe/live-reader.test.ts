@@ -99,6 +99,33 @@ test("an object that was not requested is not absent", async () => {
   expect(reader.all("VolumeAttachment", "")).toMatchObject({ code: "Failed" });
 });
 
+test("a volume group is read before its VolumeReplication, which proves nothing about a group that was read later", async () => {
+  const group = "/apis/replication.storage.openshift.io/v1alpha1/namespaces/shop/volumegroupreplications/db";
+  const replications = "/apis/replication.storage.openshift.io/v1alpha1/namespaces/shop/volumereplications";
+  let isGroupRead = false;
+  const readFirst: boolean[] = [];
+  const { reader } = await readAll([managed("VolumeGroupReplication", "db")], {
+    "/apis/storage.k8s.io": statusError(404, "NotFound"),
+    "/apis/replication.storage.openshift.io": answer(200, { versions: [{ version: "v1alpha1" }] }),
+    "/apis/replication.storage.openshift.io/v1alpha1": answer(200, {
+      resources: ["volumegroupreplications", "volumereplications", "volumereplicationclasses"].map((name) => ({ name })),
+    }),
+    [group]: (response, received) => {
+      setTimeout(() => {
+        isGroupRead = true;
+        void answer(200, { metadata: { name: "db" } })(response, received);
+      }, 50);
+    },
+    [replications]: (response, received) => {
+      readFirst.push(isGroupRead);
+      return list("vr-1")(response, received);
+    },
+  });
+  expect(reader.object("VolumeGroupReplication", "shop", "db")).toMatchObject({ found: { metadata: { name: "db" } } });
+  expect(reader.all("VolumeReplication", "shop")).toMatchObject({ found: [{ metadata: { name: "vr-1" } }] });
+  expect(readFirst).toEqual([true]);
+});
+
 test("policies that are looked at together read a list once, and each its own objects", async () => {
   const server = await ScriptedServer.start([list("web", "api")]);
   const client = new KubeClient(fixedAccess(server.url), { retries: 0 });

@@ -25,8 +25,9 @@ export async function readLive(
   await served.ask([...watched.keys()].filter(isExternal), signal);
   const results = new Map<string, KindRead>();
   const scopes = [...watched].flatMap(([kind, namespaces]) => [...namespaces].map(([namespace, names]) => ({ kind, namespace, names })));
-  await Promise.all(
-    scopes.map(async ({ kind, namespace, names }) => {
+  // What csi-addons made of a group its VolumeReplication shows only if it is read after the group.
+  for (const round of [scopes.filter(isGroup), scopes.filter((scope) => !isGroup(scope))]) {
+    const reading = round.map(async ({ kind, namespace, names }) => {
       const version = servedKind(kind, served);
       const there =
         "found" in version
@@ -34,8 +35,9 @@ export async function readLive(
           : version;
       if (isExternal(kind) && "found" in version && "absent" in there) served.doubt(kind);
       results.set(scopeKey(kind, namespace), there);
-    }),
-  );
+    });
+    await Promise.all(reading);
+  }
   const at = (kind: WatchedKind, namespace: string): KindRead =>
     results.get(scopeKey(kind, namespace)) ?? { error: `${kind}s of ${namespace} were not read`, code: "Failed" };
   return {
@@ -67,6 +69,10 @@ function once(
   const reading = read();
   shared.set(key, reading);
   return reading;
+}
+
+function isGroup({ kind }: { readonly kind: WatchedKind }): boolean {
+  return kind === "VolumeGroupReplication";
 }
 
 function scopeKey(kind: WatchedKind, namespace: string): string {

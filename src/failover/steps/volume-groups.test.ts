@@ -47,6 +47,23 @@ describe("a group of volumes", () => {
     expect(plan(siteOf("db", "primary").observe(wanting("primary"))).complete).toBe(true);
   });
 
+  test.each<Role>(["primary", "secondary"])(
+    "is not %s before csi-addons has seen the group as it is: its VolumeReplication may be of before",
+    (role) => {
+      const site = siteOf("db", role);
+      site.edit("VolumeGroupReplication", site.get("VolumeGroupReplication", "db"), ({ metadata }) => {
+        // Asked for the other role and back: an older read of csi-addons can still reach the VolumeReplication.
+        metadata.generation = 5;
+      });
+      const { complete, steps: all } = plan(site.observe(wanting(role)));
+      expect(complete).toBe(false);
+      expect(all.flatMap(({ waits }) => waits.map(({ message }) => message))).toContain(
+        "VolumeGroupReplication db not in desired state: its status is not yet of generation 5",
+      );
+      expect(uncopiedVolumes(site.observe(wanting(role)))).toHaveLength(1);
+    },
+  );
+
   test("is not known while its VolumeReplication is missing, is another group's, or cannot be read", () => {
     const missing = siteOf("db", "primary", { spec: { volumeReplicationName: "vr-other" } });
     expect(plan(missing.observe(wanting("primary"))).complete).toBe(false);

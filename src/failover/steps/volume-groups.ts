@@ -32,7 +32,8 @@ export function unreadableVolumes(observed: ObservedPolicy): Wait[] {
 
 /**
  * What is asked, and written, is the group. What became of it only its VolumeReplication says: csi-addons copies an older status into the group and
- * stamps it with the group's own generation. Until that one has been given the same spec, nothing is known.
+ * stamps it with the group's own generation. Until that one has been given the same spec, nothing is known; nor before csi-addons has seen the group
+ * as it is: a group that was asked for the other role and back can still hand the other role down.
  */
 function asVolume(observed: ObservedPolicy, group: VolumeGroupReplication): ReadResult<VolumeReplication> {
   const { metadata, spec } = group;
@@ -42,8 +43,9 @@ function asVolume(observed: ObservedPolicy, group: VolumeGroupReplication): Read
   const own = "found" in replications ? replications.found.find((one) => one.metadata.name === spec.volumeReplicationName) : undefined;
   const isOwn = own?.metadata.annotations?.[GROUP_REF] === `${namespace}/${name}`;
   const { replicationState } = spec;
-  const evidence = own && isOwn && own.spec.replicationState === replicationState ? own : undefined;
-  const { generation = 0 } = evidence?.metadata ?? {};
+  const isSeen = group.status?.observedGeneration === metadata.generation;
+  const evidence = own && isOwn && isSeen && own.spec.replicationState === replicationState ? own : undefined;
+  const { generation = 0 } = evidence?.metadata ?? metadata;
   return {
     found: {
       metadata: { ...metadata, generation },

@@ -176,7 +176,7 @@ export function volumeGroup(
     group: {
       metadata: meta(name, { generation: 3 }),
       spec: { replicationState, source: { selector: { matchLabels: { group: name } } }, volumeReplicationName: own, ...spec },
-      status: { persistentVolumeClaimsRefList: claims.map((claim) => ({ name: claim })) },
+      status: { observedGeneration: 3, persistentVolumeClaimsRefList: claims.map((claim) => ({ name: claim })) },
     },
     replication: {
       ...volume(own, of, { metadata: { annotations } }),
