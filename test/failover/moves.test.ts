@@ -10,8 +10,11 @@ const MOVES = Number(process.env["PLUMBLINE_SOAK_MOVES"] ?? 20);
 const SEED = Number(process.env["PLUMBLINE_SOAK_SEED"] ?? Date.now() % 1_000_000);
 /** Without any, what is lost is lost by a planned move with nothing broken. */
 const WITH_FAULTS = process.env["PLUMBLINE_SOAK_FAULTS"] !== "none";
-/** Side by side, at least there and back each. */
-const APPLICATIONS = 20;
+/** Side by side: few moves go there and back at least, many about a dozen times each. */
+const applicationsFor = (moves: number) => Math.min(40, Math.max(Math.ceil(moves / 12), Math.min(10, Math.ceil(moves / 2))));
+/** Every fourth has a volume group, which csi-addons knows since 0.13. */
+const isGroup = (version: CsiAddonsVersion, n: number) => version !== "0.12" && n % 4 === 3;
+const OLDER: readonly CsiAddonsVersion[] = process.env["PLUMBLINE_SOAK_MOVES"] === undefined ? ["0.12"] : ["0.12", "0.13"];
 
 const chance = (n: number) => new Random(SEED * 1_000 + n);
 
@@ -39,7 +42,7 @@ function median(numbers: readonly number[]): number {
 
 test.concurrent.for<[CsiAddonsVersion, number]>([
   ["0.14", MOVES],
-  ["0.12", Math.ceil(MOVES * 0.4)],
+  ...OLDER.map((version): [CsiAddonsVersion, number] => [version, Math.ceil((MOVES * 0.4) / OLDER.length)]),
 ])(
   `with csi-addons %s, %i planned moves there and back lose nothing and never have two primaries (seed ${SEED})`,
   { timeout: 4 * 3_600_000 },
@@ -50,8 +53,10 @@ test.concurrent.for<[CsiAddonsVersion, number]>([
     // One site's controller dies at writes of its own, the other one's is a process that is killed at any moment.
     const atWrites = new DyingController(east, chance(900), WITH_FAULTS);
     const atAnyMoment = await ControllerProcess.start(west);
-    const names = Array.from({ length: Math.min(APPLICATIONS, Math.ceil(moves / 2)) }, (_, n) => `move-${n}`);
-    const applications = await Promise.all(names.map((name, n) => MovingApplication.start(name, { east, west }, chance(n))));
+    const names = Array.from({ length: applicationsFor(moves) }, (_, n) => `move-${n}`);
+    const applications = await Promise.all(
+      names.map((name, n) => MovingApplication.start(name, { east, west }, { random: chance(n), isGroup: isGroup(csiAddonsVersion, n) })),
+    );
     const ending = new AbortController();
     const mortals = { sites, controllers: [atAnyMoment], random: chance(950), signal: ending.signal };
     const killing = WITH_FAULTS ? killProcesses(mortals) : undefined;
@@ -70,7 +75,9 @@ test.concurrent.for<[CsiAddonsVersion, number]>([
       "seconds, most": Math.round(Math.max(...seconds)),
       "deaths of a controller at a write": atWrites.deaths,
       ...Object.fromEntries(Object.entries(killed ?? {}).map(([name, kills]) => [`SIGKILLs of ${name}`, kills])),
-      "answers lost, links cut": results.reduce((sum, { faults }) => sum + faults.length, 0),
+      "with a volume group": names.filter((_, n) => isGroup(csiAddonsVersion, n)).length,
+      "turned back halfway": results.filter(({ faults }) => faults.includes("turned back halfway")).length,
+      "answers lost, links cut": results.reduce((sum, { faults }) => sum + faults.filter((one) => one !== "turned back halfway").length, 0),
       "tails lost": count("TailLost"),
       "two primaries": count("SplitBrain"),
       "demoted in use": count("DemotedInUse"),

@@ -1,34 +1,15 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { claimSpec, declareVolume, MANAGED, persistentVolume } from "../../lab/sites/application.ts";
-import { DRIVER } from "../../lab/sites/external-attacher.ts";
-import { Kustomization, PersistentVolume, STORAGE_CLASS, VolumeReplication } from "../../lab/sites/kinds.ts";
+import { declareVolume, MANAGED } from "../../lab/sites/application.ts";
+import { Kustomization, VolumeReplication } from "../../lab/sites/kinds.ts";
 import { createNamespace } from "../../lab/sites/site.ts";
 import { Deployment } from "../../src/api/core/deployment.ts";
-import { PersistentVolumeClaim } from "../../src/api/core/persistent-volume-claim.ts";
 import { FailoverPolicy, type FailoverStatus } from "../../src/api/failover/failover-policy.ts";
-import { builtinKind, type Kind, type KubeObject } from "../../src/api/kind.ts";
+import type { Kind, KubeObject } from "../../src/api/kind.ts";
 import { PolicyWatch, TestController, want } from "../support/failover-controller.ts";
 import { type FailoverSite, failoverSite } from "../support/failover-site.ts";
-
-interface Group extends KubeObject {
-  spec: { replicationState: string; volumeReplicationName?: string };
-  status?: { persistentVolumeClaimsRefList?: object[] };
-}
-const replication = { group: "replication.storage.openshift.io", version: "v1alpha1" };
-const VolumeGroupReplication = builtinKind<Group>({
-  ...replication,
-  kind: "VolumeGroupReplication",
-  plural: "volumegroupreplications",
-  scope: "Namespaced",
-});
-const VolumeGroupReplicationClass = builtinKind({
-  ...replication,
-  kind: "VolumeGroupReplicationClass",
-  plural: "volumegroupreplicationclasses",
-  scope: "Cluster",
-});
+import { createVolumeGroup } from "../support/volume-groups.ts";
 
 const { signal } = new AbortController();
 const RECONCILE = "kustomize.toolkit.fluxcd.io/reconcile";
@@ -55,22 +36,7 @@ async function until(isSo: () => Promise<boolean>): Promise<void> {
 /** Two claims, of which the first is mounted, and the group of both, primary. */
 async function group(namespace: string): Promise<void> {
   await createNamespace(site.client, namespace, signal);
-  for (const name of ["one", "two"]) {
-    await create(PersistentVolume, persistentVolume(namespace, name));
-    await create(PersistentVolumeClaim, { metadata: { name, namespace, labels: { group: "all" } }, spec: claimSpec() });
-  }
-  const claims = site.client.resource(PersistentVolumeClaim);
-  await until(async () => (await claims.list({ namespace, signal })).items.every(({ status }) => status?.phase === "Bound"));
-  await create(VolumeGroupReplicationClass, { metadata: { name: "groups" }, spec: { provisioner: DRIVER, parameters: {} } });
-  await create(VolumeGroupReplication, {
-    metadata: { name: "all", namespace },
-    spec: {
-      volumeGroupReplicationClassName: "groups",
-      volumeReplicationClassName: STORAGE_CLASS,
-      replicationState: "primary",
-      source: { selector: { matchLabels: { group: "all" } } },
-    },
-  });
+  await createVolumeGroup(site.client, namespace, ["one", "two"], "primary");
   const labels = { app: "web" };
   const pod = {
     terminationGracePeriodSeconds: 1,
@@ -84,9 +50,7 @@ async function group(namespace: string): Promise<void> {
 test("a volume group is demoted when no pod mounts any of its claims, and promoted as one; its VolumeReplication is never written", async () => {
   const namespace = `group-${randomBytes(3).toString("hex")}`;
   await group(namespace);
-  const groups = site.client.resource(VolumeGroupReplication);
   const primaries = () => Promise.all(["one", "two"].map((name) => site.site.storage.primaries(`${namespace}/${name}`)));
-  await until(async () => (await groups.get("all", { namespace, signal })).status?.persistentVolumeClaimsRefList?.length === 2);
   const controller = new TestController({ access: site.access, namespace });
   const managedResources = [
     { kind: "VolumeGroupReplication" as const, name: "all" },

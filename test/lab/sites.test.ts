@@ -1,35 +1,22 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { claimSpec, declareVolume, persistentVolume } from "../../lab/sites/application.ts";
+import { declareVolume } from "../../lab/sites/application.ts";
 import { DRIVER } from "../../lab/sites/external-attacher.ts";
-import { HelmRelease, Kustomization, PersistentVolume, STORAGE_CLASS, VolumeReplication } from "../../lab/sites/kinds.ts";
+import { HelmRelease, Kustomization, VolumeReplication } from "../../lab/sites/kinds.ts";
 import { IGNORES_DELETION } from "../../lab/sites/names.ts";
 import { createNamespace } from "../../lab/sites/site.ts";
 import { Deployment } from "../../src/api/core/deployment.ts";
 import { Job } from "../../src/api/core/job.ts";
-import { PersistentVolumeClaim } from "../../src/api/core/persistent-volume-claim.ts";
 import { Pod } from "../../src/api/core/pod.ts";
 import { StatefulSet } from "../../src/api/core/stateful-set.ts";
 import { VolumeAttachment } from "../../src/api/core/volume-attachment.ts";
 import { builtinKind, type Kind, type KubeObject } from "../../src/api/kind.ts";
 import { type FailoverSite, failoverSites } from "../support/failover-site.ts";
+import { createVolumeGroup, VolumeGroupReplication } from "../support/volume-groups.ts";
 
 interface WithStatus extends KubeObject {
   status?: Record<string, unknown>;
 }
-const replication = { group: "replication.storage.openshift.io", version: "v1alpha1" };
 const csiAddons = { group: "csiaddons.openshift.io", version: "v1alpha1", scope: "Cluster" } as const;
-const VolumeGroupReplication = builtinKind<WithStatus>({
-  ...replication,
-  kind: "VolumeGroupReplication",
-  plural: "volumegroupreplications",
-  scope: "Namespaced",
-});
-const VolumeGroupReplicationClass = builtinKind({
-  ...replication,
-  kind: "VolumeGroupReplicationClass",
-  plural: "volumegroupreplicationclasses",
-  scope: "Cluster",
-});
 const NetworkFence = builtinKind<WithStatus>({ ...csiAddons, kind: "NetworkFence", plural: "networkfences" });
 const NetworkFenceClass = builtinKind({ ...csiAddons, kind: "NetworkFenceClass", plural: "networkfenceclasses" });
 
@@ -196,31 +183,14 @@ test.concurrent("a primary that is asked for something else has conditions of th
 test.concurrent("a volume group is promoted and demoted as one, through its own VolumeReplication", async () => {
   const namespace = `group-${Date.now()}`;
   await createNamespace(east.client, namespace, signal);
-  for (const name of ["one", "two"]) {
-    await create(PersistentVolume, persistentVolume(namespace, name));
-    await create(PersistentVolumeClaim, { metadata: { name, namespace, labels: { group: "all" } }, spec: claimSpec() });
-  }
-  await vi.waitFor(async () => {
-    const { items } = await east.client.resource(PersistentVolumeClaim).list({ namespace, signal });
-    expect(items.map(({ status }) => status?.phase)).toEqual(["Bound", "Bound"]);
-  }, PATIENCE);
-  await create(VolumeGroupReplicationClass, { metadata: { name: "groups" }, spec: { provisioner: DRIVER, parameters: {} } });
-  await create(VolumeGroupReplication, {
-    metadata: { name: "all", namespace },
-    spec: {
-      volumeGroupReplicationClassName: "groups",
-      volumeReplicationClassName: STORAGE_CLASS,
-      replicationState: "primary",
-      source: { selector: { matchLabels: { group: "all" } } },
-    },
-  });
+  await createVolumeGroup(east.client, namespace, ["one", "two"], "primary");
   const primaries = () => Promise.all(["one", "two"].map((name) => east.site.storage.primaries(`${namespace}/${name}`)));
   await vi.waitFor(async () => expect(await primaries()).toEqual([["east"], ["east"]]), PATIENCE);
   const groups = east.client.resource(VolumeGroupReplication);
   await vi.waitFor(async () => {
     const { status } = await groups.get("all", { namespace, signal });
-    expect(status?.["state"]).toBe("Primary");
-    expect(new Set(status?.["persistentVolumeClaimsRefList"] as object[])).toEqual(new Set([{ name: "one" }, { name: "two" }]));
+    expect(status?.state).toBe("Primary");
+    expect(new Set(status?.persistentVolumeClaimsRefList)).toEqual(new Set([{ name: "one" }, { name: "two" }]));
   }, PATIENCE);
   await groups.patch({ name: "all", namespace }, { spec: { replicationState: "secondary" } }, { signal });
   await vi.waitFor(async () => expect(await primaries()).toEqual([[], []]), PATIENCE);

@@ -18,6 +18,7 @@ import { createLog } from "../../src/kube/log.ts";
 import type { Random } from "../fuzz/random.ts";
 import { CuttingProxy } from "./disconnecting-proxy.ts";
 import type { FailoverSite } from "./failover-site.ts";
+import { createVolumeGroup, handleOf } from "./volume-groups.ts";
 
 const { signal } = new AbortController();
 const WRITE_EVERY_MS = 200;
@@ -35,7 +36,13 @@ export interface MoveResult {
   readonly missing: number | undefined;
 }
 
-/** One policy at two sites, with a volume and a workload that writes to it wherever its pods run. */
+interface MovingOptions {
+  readonly random: Random;
+  /** Its volumes are one VolumeGroupReplication, instead of one VolumeReplication. */
+  readonly isGroup: boolean;
+}
+
+/** One policy at two sites, with a volume or a group of two, and a workload that writes to the first wherever its pods run. */
 export class MovingApplication {
   readonly namespace: string;
   readonly #sites: Sites;
@@ -43,26 +50,34 @@ export class MovingApplication {
   readonly #lines: Readonly<Record<SiteName, CuttingProxy>>;
   readonly #pods: Readonly<Record<SiteName, Cache<Pod>>>;
   readonly #stop = new AbortController();
-  readonly #volume: string;
+  readonly #isGroup: boolean;
+  /** The first is written to. Every demotion writes to all of them. */
+  readonly #volumes: readonly [string, ...string[]];
   #primary: SiteName = "east";
   #acknowledged = 0;
   #writing: Promise<void> | undefined;
 
-  private constructor(namespace: string, sites: Sites, lines: Readonly<Record<SiteName, CuttingProxy>>, random: Random) {
+  private constructor(
+    namespace: string,
+    sites: Sites,
+    lines: Readonly<Record<SiteName, CuttingProxy>>,
+    { random, isGroup }: MovingOptions,
+  ) {
     this.namespace = namespace;
     this.#sites = sites;
     this.#lines = lines;
     this.#random = random;
-    this.#volume = `${namespace}/data`;
+    this.#isGroup = isGroup;
+    this.#volumes = [`${namespace}/data`, ...(isGroup ? [`${namespace}/wal`] : [])];
     const log = createLog({ level: "silent" });
     const pods = (site: SiteName) => new Cache(sites[site].client, Pod, { namespace, log });
     this.#pods = { east: pods("east"), west: pods("west") };
   }
 
   /** East is primary, west follows, and both policies are there. */
-  static async start(namespace: string, sites: Sites, random: Random): Promise<MovingApplication> {
+  static async start(namespace: string, sites: Sites, options: MovingOptions): Promise<MovingApplication> {
     const lines = { east: await lineTo(sites.east), west: await lineTo(sites.west) };
-    const application = new MovingApplication(namespace, sites, lines, random);
+    const application = new MovingApplication(namespace, sites, lines, options);
     await Promise.all([application.#create("east", "primary"), application.#create("west", "secondary")]);
     await Promise.all([application.#introduce("east"), application.#introduce("west")]);
     await Promise.all([application.#createPolicy("east", "primary"), application.#createPolicy("west", "secondary")]);
@@ -77,16 +92,18 @@ export class MovingApplication {
     const [from, to] = [this.#primary, otherOf(this.#primary)];
     const begun = performance.now();
     const transfer = await this.#setTransferTime();
-    const faults = withFaults ? this.#faults() : { names: [], healed: Promise.resolve() };
+    const faults = withFaults ? await this.#faults() : { names: [], healed: Promise.resolve() };
+    const turns = withFaults && this.#random.chance(20);
+    if (turns) await this.#turnBack(from, to);
     await this.#askBoth(from, to);
     this.#primary = to;
     const acknowledged = this.#stopped(from);
     await Promise.all([this.#complete(), faults.healed]);
     const last = await acknowledged;
-    const holds = last === 0 || (await this.#sites.east.site.storage.holds(to, this.#volume, last));
+    const holds = last === 0 || (await this.#sites.east.site.storage.holds(to, this.#volumes[0], last));
     return {
       move: `${this.namespace} to ${to}, its copy takes ${transfer} ms`,
-      faults: faults.names,
+      faults: [...faults.names, ...(turns ? ["turned back halfway"] : [])],
       seconds: (performance.now() - begun) / 1000,
       missing: holds ? undefined : last,
     };
@@ -104,10 +121,13 @@ export class MovingApplication {
     const create = (kind: Kind, object: { metadata: { name: string }; spec: object }) =>
       client.resource(kind).create({ ...object, metadata: { namespace, ...object.metadata } }, { signal });
     await createNamespace(client, namespace, signal);
-    await create(PersistentVolume, persistentVolume(namespace, "data"));
-    await create(PersistentVolumeClaim, { metadata: { name: "data" }, spec: claimSpec() });
+    if (this.#isGroup) await createVolumeGroup(client, namespace, ["data", "wal"], role);
+    else {
+      await create(PersistentVolume, persistentVolume(namespace, "data"));
+      await create(PersistentVolumeClaim, { metadata: { name: "data" }, spec: claimSpec() });
+      await create(VolumeReplication, volumeReplication("data", role));
+    }
     await create(StatefulSet, statefulSet("db", { replicas: 1, graceSeconds: 1, claim: "data" }));
-    await create(VolumeReplication, volumeReplication("data", role));
   }
 
   /** Gives the other site what it needs to ask this one. */
@@ -127,7 +147,7 @@ export class MovingApplication {
 
   async #createPolicy(site: SiteName, desiredState: Role): Promise<void> {
     const managedResources: FailoverPolicy["spec"]["managedResources"] = [
-      { kind: "VolumeReplication", name: "data" },
+      this.#isGroup ? { kind: "VolumeGroupReplication", name: "all" } : { kind: "VolumeReplication", name: "data" },
       { kind: "StatefulSet", name: "db" },
     ];
     const spec: FailoverPolicy["spec"] = { desiredState, managedResources, peer: PEER };
@@ -145,8 +165,20 @@ export class MovingApplication {
       [31_000, 9_000],
     ]);
     const ms = (least ?? 0) + this.#random.int(more ?? 1);
-    await this.#sites.east.site.storage.setTransferTime(this.#volume, ms);
+    const { storage } = this.#sites.east.site;
+    // Of a group the last one is the slowest.
+    await Promise.all(
+      this.#volumes.map((volume, n) => storage.setTransferTime(volume, n === this.#volumes.length - 1 ? ms : Math.round(ms / 4))),
+    );
     return ms;
+  }
+
+  /** As somebody does who changes their mind: somewhere on the way, and then all the way as before. */
+  async #turnBack(from: SiteName, to: SiteName): Promise<void> {
+    await this.#askBoth(from, to);
+    await sleep(this.#random.int(20_000));
+    await this.#askBoth(to, from);
+    await sleep(this.#random.int(5_000));
   }
 
   /** Source first, target first, or both at once. */
@@ -166,7 +198,7 @@ export class MovingApplication {
   }
 
   /** Begins some; `healed` resolves when nothing is left of them. */
-  #faults(): { readonly names: readonly string[]; readonly healed: Promise<unknown> } {
+  async #faults(): Promise<{ readonly names: readonly string[]; readonly healed: Promise<unknown> }> {
     const { storage } = this.#sites.east.site;
     const names: string[] = [];
     const healing: Promise<unknown>[] = [];
@@ -179,13 +211,14 @@ export class MovingApplication {
     if (this.#random.chance(40)) {
       const site = this.#random.pick<SiteName>(["east", "west"]);
       const rpc = this.#random.pick(CALLS);
-      const where = { site, volume: this.#volume, rpc };
+      const volume = this.#isGroup ? await patiently(() => handleOf(this.#sites[site].client, this.namespace)) : this.#volumes[0];
+      const where = { site, volume, rpc };
       names.push(`answer to ${rpc} at ${site} lost`);
       healing.push(storage.setFault(where, { losesAnswer: true, times: 1 + this.#random.int(2) }));
     }
     if (this.#random.chance(25)) {
       names.push("storage link cut");
-      const set = (link: "up" | "cut") => () => storage.setLink(link, this.#volume);
+      const set = (link: "up" | "cut") => () => Promise.all(this.#volumes.map((volume) => storage.setLink(link, volume)));
       healing.push(forSome(set("cut"), set("up")));
     }
     if (this.#random.chance(25)) {
@@ -232,7 +265,7 @@ export class MovingApplication {
     while (!this.#stop.signal.aborted) {
       for (const site of ["east", "west"] as const) {
         if (this.#pods[site].list().length === 0) continue;
-        const version = await storage.write(site, this.#volume);
+        const version = await storage.write(site, this.#volumes[0]);
         if (version !== undefined) this.#acknowledged = version;
       }
       await sleep(WRITE_EVERY_MS);

@@ -4,8 +4,8 @@ import type { Progress } from "../../progress.ts";
 
 const CONTROLLER = "github.com/csi-addons/kubernetes-csi-addons/cmd/manager";
 
-/** Of 0.12 only the controller is built: it speaks the same interface. */
-export type CsiAddonsVersion = "0.14" | "0.12";
+/** Of the older ones only the controller is built: it speaks the same interface. */
+export type CsiAddonsVersion = "0.14" | "0.13" | "0.12";
 
 /** csi-addons' own controller. */
 export async function csiAddonsController(version: CsiAddonsVersion, progress: Progress): Promise<string> {
