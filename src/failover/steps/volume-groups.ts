@@ -43,8 +43,8 @@ function asVolume(observed: ObservedPolicy, group: VolumeGroupReplication): Read
   const own = "found" in replications ? replications.found.find((one) => one.metadata.name === spec.volumeReplicationName) : undefined;
   const isOwn = own?.metadata.annotations?.[GROUP_REF] === `${namespace}/${name}`;
   const { replicationState } = spec;
-  const isSeen = group.status?.observedGeneration === metadata.generation;
-  const evidence = own && isOwn && isSeen && own.spec.replicationState === replicationState ? own : undefined;
+  const isObserved = group.status?.observedGeneration === metadata.generation;
+  const evidence = own && isOwn && isObserved && own.spec.replicationState === replicationState ? own : undefined;
   const { generation = 0 } = evidence?.metadata ?? metadata;
   return {
     found: {
