@@ -43,3 +43,13 @@ export function exactlyOneOf(first: string, ...others: readonly [string, ...stri
     check: (self) => choice.filter((field) => self[field] !== undefined).length === 1,
   });
 }
+
+/** Two spellings of one setting, of different versions of the API. */
+export function notBoth(one: string, other: string): Rule<Readonly<Record<string, unknown>>> {
+  return rule({
+    cel: `!has(self.${one}) || !has(self.${other})`,
+    message: `${one} and ${other} are the same setting; remove one of them`,
+    reason: "FieldValueInvalid",
+    check: (self) => self[one] === undefined || self[other] === undefined,
+  });
+}

@@ -26,6 +26,7 @@ import { ownIndex } from "./node-index.ts";
 import type { RouterInputs, NodeRouter, PassResult } from "./node-router.ts";
 import { secretsOf } from "./observe.ts";
 import type { RouterObjects } from "./model/observed.ts";
+import { readObjects } from "./dialects/read-objects.ts";
 import { onlyObserved, type PassOutcome, report, setLastUpdateTime } from "./report.ts";
 import { type PollScope, type FrrAnswer, RouterSessionPoller } from "./sessions.ts";
 import {
@@ -81,13 +82,6 @@ export function addRouterAgent(options: RouterOptions): void {
     passthroughs: manager.cache(L3Passthrough, { namespace }),
     rawConfigs: manager.cache(RawFRRConfig, { namespace }),
   };
-  const objects = (): RouterObjects => ({
-    underlays: caches.underlays.list(),
-    l2vnis: caches.l2vnis.list(),
-    l3vnis: caches.l3vnis.list(),
-    passthroughs: caches.passthroughs.list(),
-    rawConfigs: caches.rawConfigs.list(),
-  });
 
   const channel = new ChannelSource();
   const secrets = new ReferencedSecrets({
@@ -150,7 +144,13 @@ export function addRouterAgent(options: RouterOptions): void {
           return undefined;
         }
         const index = (running: number | undefined) => ownIndex(object, running, client, signal);
-        const now = objects();
+        const now = readObjects({
+          underlays: caches.underlays.list(),
+          l2vnis: caches.l2vnis.list(),
+          l3vnis: caches.l3vnis.list(),
+          passthroughs: caches.passthroughs.list(),
+          rawConfigs: caches.rawConfigs.list(),
+        });
         await secrets.follow(secretsOf(now), SECRETS_MS, signal);
         agent.noteSecrets(secrets.impairment()?.message, now);
         return agent.pass({ node: object, index, objects: now, secret: (name) => secrets.get(name) }, signal);

@@ -1,4 +1,4 @@
-import type { L3VNI } from "../api/openpe/l3vni.ts";
+import type { L3VNISpec } from "./model/specs.ts";
 import { claimsOverlap } from "../resilience/claim.ts";
 import type { Failure } from "../resilience/failure.ts";
 import type { RouterPlan } from "./plan.ts";
@@ -158,7 +158,7 @@ class Traversal {
   /** Whether an L3VNI could go on as it is now: its dependencies are there, and no other resource got its values. */
   #canStay({ previous, ...step }: ResourceStep): boolean {
     if (!previous) return false;
-    const { hostsession } = previous.lastGood.spec as L3VNI["spec"];
+    const { hostsession } = previous.lastGood.spec as L3VNISpec;
     const given = [...this.#outcomes].filter(([{ owner }, live]) => owner !== step.owner && live === "applied");
     return (hostsession !== undefined || this.#isThere(previous.vrf)) && !given.some(([other]) => inTheWay({ previous }, other));
   }

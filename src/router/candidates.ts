@@ -1,11 +1,10 @@
 import { selects } from "../api/core/label-selector.ts";
-import type { KubeObject } from "../api/kind.ts";
 import type { LabelSelector } from "../api/core/label-selector.ts";
-import type { RecordedClaim } from "../resilience/claim.ts";
 import type { Failure } from "../resilience/failure.ts";
 import type { ClaimingResource } from "../resilience/resolve-conflicts.ts";
 import type { LastGoodResource } from "./model/rendered.ts";
 import type { ObservedNode } from "./model/observed.ts";
+import type { Reading, RouterObject } from "./model/specs.ts";
 import { selectorFieldProblems } from "./validate/selector.ts";
 import type { RouterKind } from "./model/step.ts";
 import type { FieldProblem } from "./validate/field-error.ts";
@@ -17,12 +16,9 @@ export interface RouterCandidate<S> extends ClaimingResource<S> {
   readonly uid: string;
   readonly annotations: Readonly<Record<string, string>>;
   readonly lastGood?: (LastGoodResource & { readonly spec: S }) | undefined;
-  readonly selectorProblems: readonly FieldProblem[];
-}
-
-interface RouterObject<S> extends KubeObject {
-  spec: S;
-  status?: { claims?: readonly RecordedClaim[] };
+  /** What is wrong with its selector, or with how it is written. */
+  readonly objectProblems: readonly FieldProblem[];
+  readonly reading?: Reading | undefined;
 }
 
 export function candidates<S extends { nodeSelector?: LabelSelector }>(
@@ -30,7 +26,7 @@ export function candidates<S extends { nodeSelector?: LabelSelector }>(
   objects: readonly RouterObject<S>[],
   { node, lastGood, newlySelectedAt, now }: ObservedNode,
 ): RouterCandidate<S>[] {
-  return objects.flatMap(({ metadata, spec, status }) => {
+  return objects.flatMap(({ metadata, spec, status, reading }) => {
     const problems = selectorFieldProblems(spec.nodeSelector);
     if (metadata.deletionTimestamp !== undefined || (problems.length === 0 && !selects(spec.nodeSelector, node.labels))) return [];
     const { name, namespace = "", uid = "", generation = 0, creationTimestamp, annotations = {} } = metadata;
@@ -49,14 +45,15 @@ export function candidates<S extends { nodeSelector?: LabelSelector }>(
       recorded: status?.claims ?? [],
       newlySelectedAt: newlySelectedAt.get(owner),
       lastGood: current?.uid === uid ? (current as LastGoodResource & { spec: S }) : undefined,
-      selectorProblems: problems,
+      objectProblems: [...problems, ...(reading?.problems ?? [])],
+      reading,
     };
   });
 }
 
 export function failures(
   reason: Failure["reason"],
-  { kind, name, namespace }: RouterCandidate<unknown>,
+  { kind, name, namespace, reading }: RouterCandidate<unknown>,
   problems: readonly FieldProblem[],
 ): Failure[] {
   return problems.map(({ field, message, transient }) => ({
@@ -64,7 +61,7 @@ export function failures(
     name,
     namespace,
     reason,
-    field,
+    field: reading?.writtenAs.get(field) ?? field,
     message,
     class: transient ? "Transient" : "Permanent",
   }));

@@ -4,6 +4,7 @@ import { L3VNI } from "../api/openpe/l3vni.ts";
 import { Underlay } from "../api/openpe/underlay.ts";
 import type { RouterNodeConfigurationStatus } from "../api/openpe/router-node-configuration-status.ts";
 import type { Dependency, Fix, ObjectReader, HealthStatement, Component } from "../api/health.ts";
+import { vrfOfL2VNI } from "./dialects/read-objects.ts";
 import { agentComponent, agentHealth } from "../kube/members/agent-health.ts";
 import { explainOverlay } from "./explain-overlay.ts";
 import { byFailure, explainReason, type Failed, isOwnFault } from "./failure-index.ts";
@@ -130,7 +131,7 @@ class NodeExplanation {
     const texts: Record<typeof state, readonly [string, string]> = {
       NoCarrier: ["no carrier", `check the cable and the switch port of ${name}`],
       Down: ["administratively down", `set it up: ip -n perouter link set ${name} up`],
-      Missing: ["not present on node", `restore interface ${name} on the node, or change spec.nics of the Underlay`],
+      Missing: ["not present on node", `restore interface ${name} on the node, or change the interfaces of the Underlay`],
     };
     const [message, text] = texts[state];
     return { ...statement, health: "Down", ownFault: true, reason: state, message, fix: { text, command } };
@@ -172,7 +173,9 @@ class NodeExplanation {
     const underlays = resources.flatMap(({ kind, name }) =>
       kind === "Underlay" ? (this.#reader.get(Underlay, `${this.#namespace}/${name}`) ?? []) : [],
     );
-    const named = new Set(underlays.flatMap(({ spec }) => (spec.neighbors ?? []).map(({ address }) => address)));
+    const named = new Set(
+      underlays.flatMap(({ spec }) => (spec.neighbors ?? []).map(({ address, interface: name }) => address ?? name ?? "")),
+    );
     const fabric = main.filter((neighbor) => named.has(neighbor));
     // An edited Underlay may still run its last good version, with other neighbors.
     return new Set(fabric.length > 0 ? fabric : main);
@@ -266,7 +269,8 @@ class NodeExplanation {
   #vrfOf(kind: string, name: string): string | undefined {
     const key = `${this.#namespace}/${name}`;
     if (kind === "L3VNI") return this.#reader.get(L3VNI, key)?.spec.vrf;
-    return kind === "L2VNI" ? this.#reader.get(L2VNI, key)?.spec.vrf || name : undefined;
+    const l2vni = kind === "L2VNI" ? this.#reader.get(L2VNI, key) : undefined;
+    return l2vni && vrfOfL2VNI(l2vni);
   }
 
   #vniOf(kind: string, name: string): Vni | undefined {

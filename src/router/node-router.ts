@@ -1,9 +1,9 @@
+import type { UnderlaySpec } from "./model/specs.ts";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { Node } from "../api/core/node.ts";
 import type { Secret } from "../api/core/secret.ts";
-import type { Underlay } from "../api/openpe/underlay.ts";
 import { merge, print } from "../frr/config.ts";
 import type { ConfigLine, Fragment } from "../frr/fragment.ts";
 import { AddressModes } from "../hostnet/address-modes.ts";
@@ -248,8 +248,8 @@ export class NodeRouter {
   }
 }
 
-function liveUnderlays({ lastGood }: RouterState): Underlay["spec"][] {
-  return [...lastGood].flatMap(([owner, { spec }]) => (owner.startsWith("Underlay/") ? [spec as Underlay["spec"]] : []));
+function liveUnderlays({ lastGood }: RouterState): UnderlaySpec[] {
+  return [...lastGood].flatMap(([owner, { spec }]) => (owner.startsWith("Underlay/") ? [spec as UnderlaySpec] : []));
 }
 
 function fragmentsOf({ underlay, steps }: RouterPlan): Fragment[] {

@@ -1,8 +1,8 @@
+import type { UnderlaySpec } from "./model/specs.ts";
 import { type LabelSelector, selects } from "../api/core/label-selector.ts";
 import type { Node } from "../api/core/node.ts";
 import type { Secret } from "../api/core/secret.ts";
 import type { KubeObject } from "../api/kind.ts";
-import type { Underlay } from "../api/openpe/underlay.ts";
 import type { Link, Links, Snapshot } from "../hostnet/snapshot.ts";
 import { protectedInterfaces } from "./protected-interfaces.ts";
 import type { ObservedInterface, ObservedNode, Password, RouterObjects } from "./model/observed.ts";
@@ -101,7 +101,7 @@ function passwordIn(name: string, secret: Secret | "unreadable" | undefined): Pa
 
 /** The addresses of the Underlays' interfaces, to be given back to one that has lost all of its own with the namespace, or to a person. */
 export function recordNicAddresses(
-  underlays: readonly Pick<Underlay["spec"], "nics">[],
+  underlays: readonly Pick<UnderlaySpec, "nics">[],
   { host, router }: ObserveInput["links"],
   before: RouterState["nics"] = new Map(),
 ): Map<string, readonly string[]> {

@@ -1,6 +1,4 @@
-import type { L2VNI } from "../api/openpe/l2vni.ts";
-import type { L3Passthrough } from "../api/openpe/l3passthrough.ts";
-import type { L3VNI } from "../api/openpe/l3vni.ts";
+import type { L2VNISpec, L3VNISpec, PassthroughSpec } from "./model/specs.ts";
 import { parseInterfaceAddress } from "../ip/interface-address.ts";
 import { type Claim, claimsOverlap } from "../resilience/claim.ts";
 import type { Failure } from "../resilience/failure.ts";
@@ -16,7 +14,7 @@ import type { ResourceStep } from "./model/step.ts";
 import type { FieldProblem } from "./validate/field-error.ts";
 import { l2vniProblems, l3vniProblems, passthroughProblems } from "./validate/vni.ts";
 
-type Spec = L2VNI["spec"] | L3VNI["spec"] | L3Passthrough["spec"];
+type Spec = L2VNISpec | L3VNISpec | PassthroughSpec;
 type Overlay = RouterCandidate<Spec>;
 
 /** The Underlay of the node: one, none, or one that fails, so that everything waits. */
@@ -152,7 +150,7 @@ class OverlayPlan {
   }
 
   #faults(spec: Spec, candidate: Overlay): Failure[] {
-    return failures("ValidationFailed", candidate, [...candidate.selectorProblems, ...this.#problems(spec, candidate)]);
+    return failures("ValidationFailed", candidate, [...candidate.objectProblems, ...this.#problems(spec, candidate)]);
   }
 
   /** What a resource misses of the Underlay. */
@@ -188,32 +186,33 @@ class OverlayPlan {
   }
 
   #presence(spec: Spec, candidate: Overlay): Pick<ResourceStep, "vrf" | "subnets" | "claims"> {
-    const { l2gatewayips = [] } = candidate.kind === "L2VNI" ? (spec as L2VNI["spec"]) : {};
+    const { l2gatewayips = [] } = candidate.kind === "L2VNI" ? (spec as L2VNISpec) : {};
+    const inVrf = vrf(candidate, spec);
     return {
-      ...(candidate.kind !== "L3Passthrough" && { vrf: vrf(candidate, spec) }),
+      ...(inVrf !== undefined && { vrf: inVrf }),
       subnets: l2gatewayips.map((gateway) => parseInterfaceAddress(gateway).prefix.toString()),
       claims: this.#claims(spec, candidate),
     };
   }
 
   #problems(spec: Spec, { kind, name }: Overlay): FieldProblem[] {
-    if (kind === "L3Passthrough") return passthroughProblems(spec as L3Passthrough["spec"], this.#observed, this.#fabric);
-    if (kind === "L2VNI") return l2vniProblems(spec as L2VNI["spec"], name, this.#observed, this.#fabric);
-    return l3vniProblems(spec as L3VNI["spec"], this.#observed, this.#fabric);
+    if (kind === "L3Passthrough") return passthroughProblems(spec as PassthroughSpec, this.#observed, this.#fabric);
+    if (kind === "L2VNI") return l2vniProblems(spec as L2VNISpec, name, this.#observed, this.#fabric);
+    return l3vniProblems(spec as L3VNISpec, this.#observed, this.#fabric);
   }
 
   #claims(spec: Spec, { kind, name }: Overlay): Claim[] {
-    if (kind === "L2VNI") return l2vniClaims(name, spec as L2VNI["spec"]);
-    if (kind === "L3VNI") return l3vniClaims(spec as L3VNI["spec"], this.#fabric?.asn);
-    return passthroughClaims(spec as L3Passthrough["spec"]);
+    if (kind === "L2VNI") return l2vniClaims(name, spec as L2VNISpec);
+    if (kind === "L3VNI") return l3vniClaims(spec as L3VNISpec, this.#fabric?.asn);
+    return passthroughClaims(spec as PassthroughSpec);
   }
 
   #render(spec: Spec, { kind, owner, name }: Overlay): Rendered {
     const fabric = this.#fabric as UnderlayFacts;
-    if (kind === "L3Passthrough") return renderPassthrough(owner, spec as L3Passthrough["spec"], fabric);
+    if (kind === "L3Passthrough") return renderPassthrough(owner, spec as PassthroughSpec, fabric);
     const vtep = fabric.vtep as NonNullable<UnderlayFacts["vtep"]>;
-    if (kind === "L2VNI") return renderL2VNI(owner, name, spec as L2VNI["spec"], vtep);
-    return renderL3VNI(owner, spec as L3VNI["spec"], fabric, vtep);
+    if (kind === "L2VNI") return renderL2VNI(owner, name, spec as L2VNISpec, vtep);
+    return renderL3VNI(owner, spec as L3VNISpec, fabric, vtep);
   }
 }
 
@@ -225,12 +224,13 @@ function isOfSame(one: Failure, other: Failure): boolean {
   return one.kind === other.kind && one.name === other.name;
 }
 
-function vrf({ kind, name }: Overlay, spec: Spec): string {
-  return kind === "L2VNI" ? vrfOf(name, spec as L2VNI["spec"]) : ((spec as L3VNI["spec"]).vrf ?? "");
+function vrf({ kind, name }: Overlay, spec: Spec): string | undefined {
+  if (kind === "L3Passthrough") return undefined;
+  return kind === "L2VNI" ? vrfOf(name, spec as L2VNISpec) : (spec as L3VNISpec).vrf;
 }
 
 function requiresL2VNI({ kind }: Overlay, spec: Spec): boolean {
-  return kind === "L3VNI" && !(spec as L3VNI["spec"]).hostsession;
+  return kind === "L3VNI" && !(spec as L3VNISpec).hostsession;
 }
 
 function noL2VNI(candidate: Overlay, spec: Spec = candidate.spec): Failure {

@@ -1,7 +1,4 @@
-import type { L2VNI } from "../api/openpe/l2vni.ts";
-import type { L3Passthrough } from "../api/openpe/l3passthrough.ts";
-import type { L3VNI } from "../api/openpe/l3vni.ts";
-import type { Underlay } from "../api/openpe/underlay.ts";
+import type { ApiDialect, L2VNISpec, L3VNISpec, PassthroughSpec, UnderlaySpec } from "./model/specs.ts";
 import { byKindAndName, compare } from "../util/compare.ts";
 import type { Failure } from "../resilience/failure.ts";
 import { resolveConflicts } from "../resilience/resolve-conflicts.ts";
@@ -14,6 +11,14 @@ import { rawFragment } from "./render/frr.ts";
 import type { RouterKind, ResourceStep } from "./model/step.ts";
 import { underlayProblems } from "./validate/underlay.ts";
 import { rawConfigProblems } from "./validate/vni.ts";
+
+export interface SelectedResource {
+  readonly kind: RouterKind;
+  readonly name: string;
+  readonly generation: number;
+  /** Missing: v0.1. */
+  readonly api?: ApiDialect;
+}
 
 export interface RouterPlan {
   readonly underlay: ResourceStep | undefined;
@@ -28,23 +33,26 @@ export interface RouterPlan {
   /** What is wrong with the others where the plan is stopped. */
   readonly skipped?: readonly Failure[];
   /** Every resource that selects this node, with the generation it has now. */
-  readonly selected: readonly { readonly kind: RouterKind; readonly name: string; readonly generation: number }[];
+  readonly selected: readonly SelectedResource[];
 }
 
 /** What this node is asked to be, from everything that is known about it. */
 export function plan(observed: ObservedNode): RouterPlan {
   const { underlays, l2vnis, l3vnis, passthroughs, rawConfigs } = observed.objects;
   const desired = {
-    underlays: candidates<Underlay["spec"]>("Underlay", underlays, observed),
+    underlays: candidates<UnderlaySpec>("Underlay", underlays, observed),
     overlay: [
-      ...candidates<L3VNI["spec"]>("L3VNI", l3vnis, observed),
-      ...candidates<L2VNI["spec"]>("L2VNI", l2vnis, observed),
-      ...candidates<L3Passthrough["spec"]>("L3Passthrough", passthroughs, observed),
+      ...candidates<L3VNISpec>("L3VNI", l3vnis, observed),
+      ...candidates<L2VNISpec>("L2VNI", l2vnis, observed),
+      ...candidates<PassthroughSpec>("L3Passthrough", passthroughs, observed),
     ],
     raw: candidates("RawFRRConfig", rawConfigs, observed),
   };
   const selected = [...desired.underlays, ...desired.overlay, ...desired.raw]
-    .map(({ kind, name, generation }) => ({ kind, name, generation }))
+    .map(({ kind, name, generation, reading }): SelectedResource => {
+      const resource = { kind, name, generation };
+      return reading?.api === "v0.2" ? Object.assign(resource, { api: reading.api }) : resource;
+    })
     .sort(inKindOrder);
 
   const root = planUnderlay(desired.underlays, observed);
@@ -70,10 +78,10 @@ interface Root {
   readonly fabric?: UnderlayFacts;
 }
 
-function planUnderlay(underlays: readonly RouterCandidate<Underlay["spec"]>[], observed: ObservedNode): Root {
-  const resolved = resolveConflicts<Underlay["spec"], RouterCandidate<Underlay["spec"]>>(underlays, {
+function planUnderlay(underlays: readonly RouterCandidate<UnderlaySpec>[], observed: ObservedNode): Root {
+  const resolved = resolveConflicts<UnderlaySpec, RouterCandidate<UnderlaySpec>>(underlays, {
     check: (spec, candidate) =>
-      failures("ValidationFailed", candidate, [...candidate.selectorProblems, ...underlayProblems(spec, candidate.annotations, observed)]),
+      failures("ValidationFailed", candidate, [...candidate.objectProblems, ...underlayProblems(spec, candidate.annotations, observed)]),
     claims: underlayClaims,
     kindOrder,
     now: observed.now,
@@ -110,7 +118,7 @@ function planRaw(raw: readonly RouterCandidate<{ rawConfig: string; priority: nu
     .toSorted((a, b) => a.spec.priority - b.spec.priority || compare(a.name, b.name))
     .flatMap((candidate): ResourceStep[] => {
       const { owner, kind, name, namespace, uid, generation, spec, lastGood } = candidate;
-      const found = failures("ValidationFailed", candidate, [...candidate.selectorProblems, ...rawConfigProblems(spec)]);
+      const found = failures("ValidationFailed", candidate, [...candidate.objectProblems, ...rawConfigProblems(spec)]);
       all.push(...found);
       const previous = lastGood && { previous: { lastGood } };
       const common = { owner, kind, name, namespace, uid, ...previous };

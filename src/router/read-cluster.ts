@@ -8,6 +8,7 @@ import { Underlay } from "../api/openpe/underlay.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/client/error.ts";
 import type { RouterInputs } from "./node-router.ts";
+import { readObjects } from "./dialects/read-objects.ts";
 import { ownIndex } from "./node-index.ts";
 import { secretsOf } from "./observe.ts";
 
@@ -27,13 +28,13 @@ export async function readCluster(client: KubeClient, name: string, namespace: s
   return {
     node,
     index: (running) => ownIndex(node, running, client, signal),
-    objects: {
+    objects: readObjects({
       underlays: underlays.items,
       l2vnis: l2vnis.items,
       l3vnis: l3vnis.items,
       passthroughs: passthroughs.items,
       rawConfigs: rawConfigs.items,
-    },
+    }),
     secret: (secret) => secrets.get(secret),
   };
 }

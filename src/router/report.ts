@@ -1,6 +1,6 @@
+import type { UnderlaySpec } from "./model/specs.ts";
 import type { Condition } from "../api/kind.ts";
 import type { RouterNodeConfigurationStatus } from "../api/openpe/router-node-configuration-status.ts";
-import type { Underlay } from "../api/openpe/underlay.ts";
 import { metaTime } from "../api/time.ts";
 import type { Link, Snapshot } from "../hostnet/snapshot.ts";
 import type { MissedHeartbeats } from "../kube/members/agent-watch.ts";
@@ -11,7 +11,7 @@ import { truncateLine, truncateList } from "../kube/status/limits.ts";
 import { sameStatus } from "../kube/status/same-status.ts";
 import { compare } from "../util/compare.ts";
 import type { Failure } from "../resilience/failure.ts";
-import { inKindOrder } from "./plan.ts";
+import { inKindOrder, type SelectedResource } from "./plan.ts";
 import type { RouterKind } from "./model/step.ts";
 import { overlayReachable, type OverlayReport } from "./probes/report-overlay.ts";
 
@@ -25,7 +25,7 @@ export type StatusReport = Omit<Status, "conditions" | "lastUpdateTime"> & { con
 
 /** The result of applying the router's configuration on this node. */
 export interface PassOutcome {
-  readonly selected: readonly { readonly kind: RouterKind; readonly name: string; readonly generation: number }[];
+  readonly selected: readonly SelectedResource[];
   readonly failures: readonly Failure[];
   /** The generation of each resource that is live, by owner. */
   readonly live: ReadonlyMap<string, number>;
@@ -64,10 +64,7 @@ export function report(outcome: PassOutcome, frr: FrrState | undefined, overlay?
   const failing = new Set(outcome.failures.map(ownerOf));
   // The resources of an unavailable router are not known.
   const selected = outcome.unavailable === undefined ? outcome.selected : [];
-  const resources = selected.map(({ kind, name, generation }) => {
-    const state = stateOf({ kind, name, generation }, outcome, failing);
-    return { kind, name, generation, state };
-  });
+  const resources = selected.map((resource) => Object.assign({}, resource, { state: stateOf(resource, outcome, failing) }));
   const listed = truncateList(resources.sort(inKindOrder), ROOM.resources, ({ state }) => state !== "Applied");
   const sessions = truncateList(frr?.sessions ?? [], ROOM.sessions, ({ state }) => state !== "Established");
   const vnis = truncateList(frr?.vnis ?? [], ROOM.vnis, ({ state }) => state !== "Up");
@@ -246,7 +243,7 @@ export function underlayLinks(
 ): LinkReport[] {
   const known = new Map(before.map((link) => [link.name, link]));
   const underlays = [...lastGood].filter(([owner]) => owner.startsWith("Underlay/"));
-  const names = new Set(underlays.flatMap(([, { spec }]) => (spec as Underlay["spec"]).nics ?? []));
+  const names = new Set(underlays.flatMap(([, { spec }]) => (spec as UnderlaySpec).nics ?? []));
   return [...names].sort().map((name) => {
     const state = linkState(router.get(name) ?? host.get(name));
     const already = known.get(name);

@@ -1,5 +1,4 @@
-import type { L2VNI } from "../api/openpe/l2vni.ts";
-import type { L3VNI } from "../api/openpe/l3vni.ts";
+import type { L2VNISpec, L3VNISpec } from "./model/specs.ts";
 import type { Vni } from "../frr/show.ts";
 import type { Links } from "../hostnet/snapshot.ts";
 import type { DesiredLink } from "../hostnet/desired-link.ts";
@@ -18,7 +17,7 @@ export function liveVnis(lastGood: ReadonlyMap<string, LastGoodResource>): LiveV
   return [...lastGood].flatMap(([owner, { spec, rendered }]): LiveVni[] => {
     const type = owner.startsWith("L2VNI/") ? "L2" : owner.startsWith("L3VNI/") ? "L3" : undefined;
     if (!type) return [];
-    const { vni } = spec as (L2VNI | L3VNI)["spec"];
+    const { vni } = spec as L2VNISpec | L3VNISpec;
     // The BGP session reports the state of a host session's leg; the VNI carries the traffic of its VRF without it.
     const links = rendered.links.filter((link) => link.netns === "router" && !(type === "L3" && link.type === "veth"));
     return [{ vni, type, vrf: links.find((link) => link.type === "vrf")?.name ?? "default", links }];

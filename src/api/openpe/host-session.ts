@@ -1,15 +1,22 @@
-import { rule } from "../rule.ts";
+import { exactlyOneOf, rule } from "../rule.ts";
 import { s } from "../schema.ts";
 
 export function hostSession() {
   return s.object(
     {
       asn: s.int({ doc: "The AS number that the router uses in this session.", minimum: 1, maximum: 4_294_967_295 }),
-      hostasn: s.int({
-        doc: "The AS number of the host, the node's own BGP speaker. It must differ from asn.",
-        minimum: 0,
-        maximum: 4_294_967_295,
-      }),
+      hostasn: s.optional(
+        s.int({
+          doc: "The AS number of the host, the node's own BGP speaker. It must differ from asn.",
+          minimum: 0,
+          maximum: 4_294_967_295,
+        }),
+      ),
+      hosttype: s.optional(
+        s.enum(["external", "internal"], {
+          doc: "Instead of hostasn: the host has any other AS number than asn (external), or the same (internal).",
+        }),
+      ),
       localcidr: s.object(
         {
           ipv4: s.optional(
@@ -34,7 +41,12 @@ export function hostSession() {
     {
       doc: "A BGP session with the host over a dedicated link. It exchanges routes between the VRF and the node.",
       rules: [
-        rule({ cel: "self.hostasn != self.asn", message: "hostasn must differ from asn", check: (self) => self.hostasn !== self.asn }),
+        exactlyOneOf("hostasn", "hosttype"),
+        rule({
+          cel: "!has(self.hostasn) || self.hostasn != self.asn",
+          message: "hostasn must differ from asn",
+          check: (self) => self.hostasn !== self.asn,
+        }),
       ],
     },
   );

@@ -2,7 +2,7 @@ import { claims } from "../claims.ts";
 import { defineKind, type Stored } from "../define-kind.ts";
 import { rule } from "../rule.ts";
 import { s } from "../schema.ts";
-import { nodeSelector } from "./node-selector.ts";
+import { nodeSelector, underlayAddressFamily } from "./node-selector.ts";
 
 const bridge = (doc: string) =>
   s.object(
@@ -52,7 +52,7 @@ export const L2VNI = defineKind({
   categories: ["plumbline", "openperouter"],
   doc: "A bridged EVPN overlay: one broadcast domain on the selected nodes, stretched across the fabric by one VNI. The RouterNodeConfigurationStatus of each node has the result.",
   columns: [
-    { name: "VRF", path: ".spec.vrf", type: "string", doc: "The VRF that it belongs to; empty: the name of the object." },
+    { name: "VRF", path: ".spec.vrf", type: "string", doc: "The VRF that it belongs to." },
     { name: "VNI", path: ".spec.vni", type: "integer", doc: "The VXLAN network identifier." },
     { name: "Gateways", path: ".spec.l2gatewayips", type: "string", doc: "The gateway addresses that every node answers for.", wide: true },
     { name: "Age", path: ".metadata.creationTimestamp", type: "date", doc: "Time since creation." },
@@ -61,7 +61,7 @@ export const L2VNI = defineKind({
     {
       vrf: s.optional(
         s.string({
-          doc: "The VRF that it belongs to; on each node a Linux VRF device of this name. Defaults to the name of the object. Several L2VNIs may share a VRF.",
+          doc: "The VRF that it belongs to; on each node a Linux VRF device of this name. Several L2VNIs may share a VRF. Without it: in v0.1 the VRF has the name of the object; in v0.2 the L2VNI belongs to no VRF. The annotation plumbline.dev/api chooses; the default is v0.1, and v0.2 where underlayAddressFamily is set.",
           maxLength: 15,
           pattern: "^[a-zA-Z][a-zA-Z0-9_-]*$",
         }),
@@ -71,6 +71,7 @@ export const L2VNI = defineKind({
         minimum: 1,
         maximum: 16_777_215,
       }),
+      underlayAddressFamily: s.optional(underlayAddressFamily()),
       vxlanport: s.default(
         s.int({ doc: "The UDP port of the VXLAN tunnel, the same on every VTEP of the fabric.", minimum: 1, maximum: 65_535 }),
         4789,

@@ -2,7 +2,7 @@ import { claims } from "../claims.ts";
 import { defineKind, type Stored } from "../define-kind.ts";
 import { s } from "../schema.ts";
 import { hostSession } from "./host-session.ts";
-import { nodeSelector } from "./node-selector.ts";
+import { nodeSelector, underlayAddressFamily } from "./node-selector.ts";
 
 const routeTargets = (doc: string) =>
   s.list(s.string({ doc: "A route target, such as 64514:100 or 192.0.2.1:100.", maxLength: 21 }), { doc, maxItems: 100 });
@@ -40,6 +40,7 @@ export const L3VNI = defineKind({
         minimum: 1,
         maximum: 16_777_215,
       }),
+      underlayAddressFamily: s.optional(underlayAddressFamily()),
       vxlanport: s.default(
         s.int({ doc: "The UDP port of the VXLAN tunnel, the same on every VTEP of the fabric.", minimum: 1, maximum: 65_535 }),
         4789,

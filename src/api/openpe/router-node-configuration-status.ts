@@ -33,6 +33,9 @@ const resource = s.object(
     state: s.enum(["Applied", "Failed", "KeptPrevious", "Rebuilding"], {
       doc: "Applied: this generation is live. Failed: nothing of it is live. KeptPrevious: this generation failed and the last good one is live. Rebuilding: it is being removed and set up again.",
     }),
+    api: s.optional(
+      s.enum(["v0.1", "v0.2"], { doc: "The version of OpenPERouter whose field names and meanings it was read with. Missing: v0.1." }),
+    ),
   },
   { doc: "The state of one resource on this node." },
 );

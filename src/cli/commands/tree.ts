@@ -1,3 +1,4 @@
+import { vrfOf } from "../../router/validate/names.ts";
 import { type Command, Option } from "commander";
 import { Node } from "../../api/core/node.ts";
 import { L2VNI } from "../../api/openpe/l2vni.ts";
@@ -131,7 +132,9 @@ function leafOf({ kind, name, state }: Resource, failed: readonly Failed[], rout
 function notesOn(kind: string, name: string, { underlays, l2vnis, l3vnis }: RouterObjects): Pick<Leaf, "evpn" | "vrf" | "hostSession"> {
   const named = <T extends KubeObject>(objects: readonly T[]) => objects.find(({ metadata }) => metadata.name === name);
   if (kind === "Underlay") return { evpn: named(underlays)?.spec.evpn !== undefined };
-  if (kind === "L2VNI") return { vrf: named(l2vnis)?.spec.vrf || name };
+  const l2vni = kind === "L2VNI" ? named(l2vnis) : undefined;
+  const vrf = l2vni && vrfOf(name, l2vni.spec);
+  if (vrf !== undefined) return { vrf };
   const spec = kind === "L3VNI" ? named(l3vnis)?.spec : undefined;
   return spec ? { vrf: spec.vrf, hostSession: spec.hostsession !== undefined } : {};
 }

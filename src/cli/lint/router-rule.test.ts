@@ -82,7 +82,7 @@ test("nodes that are described are asked each, by their labels and numbers", () 
   const small = underlay({ evpn: { vtepcidr: "100.65.0.0/31" } });
   const nodes = [node("n1", { rack: "a" }), node("n2", { rack: "b" }), node("n3", { rack: "b" }, { "openpe.io/nodeindex": "7" })];
   expect(failures([small, ...nodes])).toEqual([
-    "Underlay/fabric ValidationFailed spec.evpn.vtepcidr: vtepcidr 100.65.0.0/31 has no VTEP address for node index 7",
+    "Underlay/fabric ValidationFailed spec.evpn.vtepcidr: VTEP prefix 100.65.0.0/31 has no VTEP address for node index 7",
   ]);
   expect(failures([small, ...nodes], { node: "n2" })).toEqual([]);
   expect(failures([underlay(rack("a")), l2vni("x", { vni: 1 }), ...nodes])).toEqual([

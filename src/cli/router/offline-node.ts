@@ -6,6 +6,7 @@ import { Underlay } from "../../api/openpe/underlay.ts";
 import { groupOf, type Kind, type KubeObject } from "../../api/kind.ts";
 import { Node } from "../../api/core/node.ts";
 import { Secret } from "../../api/core/secret.ts";
+import { readObjects } from "../../router/dialects/read-objects.ts";
 import type { ObservedInterface, ObservedNode, Password, RouterObjects } from "../../router/model/observed.ts";
 
 /** An imagined node: what the user says about it; everything else is as the configuration requires. */
@@ -34,13 +35,13 @@ export function nodesOf(objects: readonly KubeObject[]): OfflineNode[] {
 }
 
 export function routerObjects(objects: readonly KubeObject[]): RouterObjects {
-  return {
+  return readObjects({
     underlays: of<Underlay>(Underlay, objects),
     l2vnis: of<L2VNI>(L2VNI, objects),
     l3vnis: of<L3VNI>(L3VNI, objects),
     passthroughs: of<L3Passthrough>(L3Passthrough, objects),
     rawConfigs: of<RawFRRConfig>(RawFRRConfig, objects),
-  };
+  });
 }
 
 /** What the agent of an imagined node would observe. `around` may have the Secrets of neighbors. */

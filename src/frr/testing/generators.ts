@@ -14,8 +14,8 @@ interface Profile {
 }
 
 interface Neighbor {
+  /** Or the interface of an unnumbered neighbor. */
   readonly address: string;
-  readonly asn: number;
   readonly lines: readonly string[];
   readonly profile: Profile | undefined;
   readonly allowed: boolean;
@@ -29,6 +29,7 @@ const family = (name: string, ...lines: readonly (string | false | undefined)[])
   return inside.length ? [context(`address-family ${name}`, ...inside)] : [];
 };
 const isV6 = (address: string) => address.includes(":");
+const isInterface = (address: string) => address.startsWith("eth");
 
 const profileLines = fc
   .record({
@@ -56,8 +57,8 @@ const profileLines = fc
 function neighbors(own: number): fc.Arbitrary<Neighbor> {
   return fc
     .record({
-      address: fc.constantFrom("192.168.11.2", "192.168.11.3", "192.168.12.2", "fd00:11::2", "fd00:12::2"),
-      asn: fc.constantFrom(own, ...EXTERNAL_ASNS),
+      address: fc.constantFrom("192.168.11.2", "192.168.11.3", "192.168.12.2", "fd00:11::2", "fd00:12::2", "eth1", "eth2"),
+      asn: fc.constantFrom(own, ...EXTERNAL_ASNS, "external" as const, "internal" as const),
       multihop: fc.boolean(),
       port: some(fc.constantFrom(1179, 1790)),
       timers: some(fc.constantFrom("3 9", "60 180", "0 0")),
@@ -67,21 +68,21 @@ function neighbors(own: number): fc.Arbitrary<Neighbor> {
       profile: some(profileLines),
     })
     .map(({ address, asn, multihop, port, timers, connect, password, bfd, profile }): Neighbor => {
-      const external = asn !== own;
+      const external = asn !== own && asn !== "internal";
       const of = (setting: string) => `neighbor ${address} ${setting}`;
       const named = bfd && profile ? { name: `neighbor-${address}`, lines: profile } : undefined;
       const lines = [
-        of(`remote-as ${asn}`),
+        of(`${isInterface(address) ? "interface " : ""}remote-as ${asn}`),
         bfd && of("bfd"),
         named && of(`bfd profile ${named.name}`),
         password && of(`password ${password}`),
         port && of(`port ${port}`),
-        external && multihop && of("ebgp-multihop 255"),
+        external && multihop && !isInterface(address) && of("ebgp-multihop 255"),
         external && !multihop && isV6(address) && of("disable-connected-check"),
         timers && of(`timers ${timers}`),
         connect && of(`timers connect ${connect}`),
       ].filter((line): line is string => typeof line === "string");
-      return { address, asn, lines, profile: named, allowed: external };
+      return { address, lines, profile: named, allowed: external };
     });
 }
 
@@ -99,13 +100,15 @@ const underlays: fc.Arbitrary<{ asn: number; evpn: boolean; fragment: Fragment }
     level: some(fc.constantFrom("informational", "errors")),
     routerId: fc.constantFrom("10.0.0.1", "10.0.0.2"),
     vtep: some(fc.constantFrom("100.65.0.1/32", "100.65.0.2/32")),
+    relax: fc.boolean(),
+    restart: some(fc.record({ restart: some(fc.constantFrom(60, 90)), stale: some(fc.constantFrom(100, 4095)) })),
   })
   .chain((underlay) =>
     fc
       .uniqueArray(neighbors(underlay.asn), { minLength: 1, maxLength: 4, selector: ({ address }) => address })
       .map((peers) => ({ underlay, peers })),
   )
-  .map(({ underlay: { asn, hostname, level, routerId, vtep }, peers }) => {
+  .map(({ underlay: { asn, hostname, level, routerId, vtep, relax, restart }, peers }) => {
     const profiles = peers.flatMap(({ profile }) => (profile ? [context(`profile ${profile.name}`, ...listed(...profile.lines))] : []));
     const unicast = (v6: boolean) => peers.filter(({ address }) => isV6(address) === v6).flatMap(inFamily);
     const evpn = peers.flatMap(inFamily);
@@ -121,7 +124,16 @@ const underlays: fc.Arbitrary<{ asn: number; evpn: boolean; fragment: Fragment }
       ALLOW_ALL,
       context(
         `router bgp ${asn}`,
-        ...listed(...COMMON, `bgp router-id ${routerId}`, ...peers.flatMap(({ lines }) => lines)),
+        ...listed(
+          ...COMMON,
+          `bgp router-id ${routerId}`,
+          relax && "bgp bestpath as-path multipath-relax",
+          restart?.stale && `bgp graceful-restart stalepath-time ${restart.stale}`,
+          restart?.restart && `bgp graceful-restart restart-time ${restart.restart}`,
+          restart && "bgp graceful-restart",
+          restart && "bgp graceful-restart preserve-fw-state",
+          ...peers.flatMap(({ lines }) => lines),
+        ),
         ...family("ipv4 unicast", vtep && `network ${vtep}`, ...unicast(false)),
         ...family("ipv6 unicast", ...unicast(true)),
         ...(vtep ? family("l2vpn evpn", ...evpn, "advertise-all-vni") : []),

@@ -1,3 +1,4 @@
+import type { HostSession, L2VNISpec, L3VNISpec, PassthroughSpec } from "../model/specs.ts";
 import type { L2VNI } from "../../api/openpe/l2vni.ts";
 import type { L3Passthrough } from "../../api/openpe/l3passthrough.ts";
 import type { L3VNI } from "../../api/openpe/l3vni.ts";
@@ -5,9 +6,8 @@ import type { Underlay } from "../../api/openpe/underlay.ts";
 import { IpError } from "../../ip/error.ts";
 import { parseMaskedPrefix, type Prefix } from "../../ip/prefix.ts";
 import type { Claim } from "../../resilience/claim.ts";
+import { readL2VNI } from "../dialects/read-objects.ts";
 import { vniLinkNames, vrfOf } from "../validate/names.ts";
-
-type HostSession = L3Passthrough["spec"]["hostsession"];
 
 /** Of two that ask for the same value since the same moment, the kind named first has it. */
 export const kindOrder = ["Underlay", "L3VNI", "L2VNI", "L3Passthrough"] as const;
@@ -21,7 +21,7 @@ export type ClaimOwner =
 
 /** `asn` is that of the node's Underlay. */
 export function claimsOf({ kind, object }: ClaimOwner, asn: number | undefined): Claim[] {
-  if (kind === "L2VNI") return l2vniClaims(object.metadata.name, object.spec);
+  if (kind === "L2VNI") return l2vniClaims(object.metadata.name, readL2VNI(object).spec);
   if (kind === "L3VNI") return l3vniClaims(object.spec, asn);
   return kind === "L3Passthrough" ? passthroughClaims(object.spec) : underlayClaims();
 }
@@ -30,7 +30,7 @@ export function underlayClaims(): Claim[] {
   return [{ key: "underlay", field: "spec.nodeSelector", subject: "A second Underlay on the node" }];
 }
 
-export function passthroughClaims({ hostsession }: L3Passthrough["spec"]): Claim[] {
+export function passthroughClaims({ hostsession }: PassthroughSpec): Claim[] {
   return [
     { key: "passthrough", field: "spec.nodeSelector", subject: "A second L3Passthrough on the node" },
     { key: `link/${PASSTHROUGH_LINK}`, field: "spec.nodeSelector", subject: `Link name ${PASSTHROUGH_LINK}`, follows: "passthrough" },
@@ -38,21 +38,21 @@ export function passthroughClaims({ hostsession }: L3Passthrough["spec"]): Claim
   ];
 }
 
-export function l2vniClaims(name: string, spec: L2VNI["spec"]): Claim[] {
+export function l2vniClaims(name: string, spec: L2VNISpec): Claim[] {
   const vrf = vrfOf(name, spec);
-  const gateways = (spec.l2gatewayips ?? []).flatMap((text) => prefixes(text, "spec.l2gatewayips"));
-  const { vni } = spec;
+  const { vni, l2gatewayips = [] } = spec;
+  const gateways = vrf === undefined ? [] : l2gatewayips.flatMap((text) => prefixes(text, "spec.l2gatewayips"));
   return [
     vniClaim(vni),
-    ...vrfNameClaim(vrf),
+    ...(vrf === undefined ? [] : vrfNameClaim(vrf)),
     ...linkClaims(vni, { veth: true }),
     automaticImport(vni),
-    ...gateways.map((gateway) => subnetClaim(vrf, gateway)),
+    ...gateways.map((gateway) => subnetClaim(vrf ?? "", gateway)),
   ];
 }
 
 /** `asn` is that of the node's Underlay, which the VRF has unless a session gives it another. Without it there is no automatic route target yet. */
-export function l3vniClaims({ vrf, vni, hostsession, exportRTs = [], importRTs = [] }: L3VNI["spec"], asn: number | undefined): Claim[] {
+export function l3vniClaims({ vrf, vni, hostsession, exportRTs = [], importRTs = [] }: L3VNISpec, asn: number | undefined): Claim[] {
   const local = hostsession ? localPrefixes(hostsession) : [];
   const automatic = automaticTarget(hostsession?.asn ?? asn, vni);
   const exported = exportRTs.flatMap(targetIn);

@@ -1,8 +1,5 @@
-import type { L2VNI } from "../../api/openpe/l2vni.ts";
-import type { L3Passthrough } from "../../api/openpe/l3passthrough.ts";
-import type { L3VNI } from "../../api/openpe/l3vni.ts";
+import type { L2VNISpec, L3VNISpec, PassthroughSpec, RouterObject, UnderlaySpec } from "./specs.ts";
 import type { RawFRRConfig } from "../../api/openpe/raw-frr-config.ts";
-import type { Underlay } from "../../api/openpe/underlay.ts";
 import type { Failure } from "../../resilience/failure.ts";
 import type { LastGoodResource } from "./rendered.ts";
 
@@ -35,10 +32,10 @@ export interface ObservedNode {
 }
 
 export interface RouterObjects {
-  readonly underlays: readonly Underlay[];
-  readonly l2vnis: readonly L2VNI[];
-  readonly l3vnis: readonly L3VNI[];
-  readonly passthroughs: readonly L3Passthrough[];
+  readonly underlays: readonly RouterObject<UnderlaySpec>[];
+  readonly l2vnis: readonly RouterObject<L2VNISpec>[];
+  readonly l3vnis: readonly RouterObject<L3VNISpec>[];
+  readonly passthroughs: readonly RouterObject<PassthroughSpec>[];
   readonly rawConfigs: readonly RawFRRConfig[];
 }
 

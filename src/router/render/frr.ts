@@ -1,7 +1,5 @@
-import type { L3Passthrough } from "../../api/openpe/l3passthrough.ts";
-import type { L3VNI } from "../../api/openpe/l3vni.ts";
+import type { HostSession, L3VNISpec, NeighborSpec, PassthroughSpec, UnderlaySpec } from "../model/specs.ts";
 import type { RawFRRConfig } from "../../api/openpe/raw-frr-config.ts";
-import type { Underlay } from "../../api/openpe/underlay.ts";
 import { merge, parse } from "../../frr/config.ts";
 import type { ConfigLine, Fragment } from "../../frr/fragment.ts";
 import { profileLine } from "../../frr/render-bfd.ts";
@@ -10,9 +8,7 @@ import type { Family } from "../../ip/address.ts";
 import { parseAddress } from "../../ip/address.ts";
 import { seconds } from "../../util/duration.ts";
 import type { SessionAddresses } from "../validate/addresses.ts";
-import type { Neighbor } from "../validate/neighbors.ts";
 import { routeTarget } from "../validate/route-target.ts";
-import type { HostSession } from "../validate/host-session.ts";
 
 // Every line is written as FRR prints it, and none that FRR would hide as a default: what is hidden looks missing, and would be sent
 // again and again.
@@ -33,20 +29,19 @@ export function baseFragment(): Fragment {
 }
 
 export interface UnderlayRenderInput {
-  readonly spec: Underlay["spec"];
+  readonly spec: UnderlaySpec;
   readonly routerId: string;
   /** The VTEP's address where it is ours to announce. */
   readonly announcedVtep?: string;
-  /** By the neighbor's address as it is written. */
+  /** By the neighbor's name in FRR. */
   readonly passwords: ReadonlyMap<string, string>;
 }
 
 export function underlayFragment(owner: string, { spec, routerId, announcedVtep, passwords }: UnderlayRenderInput): Fragment {
   const neighbors = spec.neighbors ?? [];
-  const inFamily = (family: Family) =>
-    neighbors
-      .filter(({ address }) => parseAddress(address).family === family)
-      .flatMap((neighbor) => fabricNeighborInFamily(neighbor, spec.asn));
+  const inFamily = (family: NeighborFamily) =>
+    neighbors.filter((one) => familiesOf(one, spec).has(family)).flatMap((one) => fabricNeighborInFamily(one, spec.asn));
+  const evpn = spec.evpn ? [...inFamily("evpn"), { line: "advertise-all-vni" }] : inFamily("evpn");
   const profiles = neighbors.flatMap(bfdProfile);
   return {
     owner,
@@ -56,26 +51,58 @@ export function underlayFragment(owner: string, { spec, routerId, announcedVtep,
         line: `router bgp ${spec.asn}`,
         inside: [
           ...instance(routerId),
-          ...neighbors.flatMap((neighbor) => fabricNeighbor(neighbor, spec.asn, passwords.get(neighbor.address))),
-          ...addressFamily("ipv4 unicast", [...(announcedVtep ? [network(`${announcedVtep}/32`)] : []), ...inFamily(4)]),
-          ...addressFamily("ipv6 unicast", inFamily(6)),
-          ...addressFamily(
-            "l2vpn evpn",
-            spec.evpn ? [...neighbors.flatMap((one) => fabricNeighborInFamily(one, spec.asn)), { line: "advertise-all-vni" }] : [],
-          ),
+          ...ecmp(neighbors),
+          ...gracefulRestart(spec),
+          ...neighbors.flatMap((neighbor) => fabricNeighbor(neighbor, spec, passwords.get(peerName(neighbor)))),
+          ...addressFamily("ipv4 unicast", [...(announcedVtep ? [network(`${announcedVtep}/32`)] : []), ...inFamily("ipv4unicast")]),
+          ...addressFamily("ipv6 unicast", inFamily("ipv6unicast")),
+          ...addressFamily("l2vpn evpn", evpn),
         ],
       },
     ],
   };
 }
 
-function fabricNeighbor(neighbor: Neighbor, asn: number, password: string | undefined): ConfigLine[] {
-  const { bfd, holdTime, keepaliveTime, connectTime, port, ebgpMultiHop } = neighbor;
+type NeighborFamily = NonNullable<NeighborSpec["addressFamilies"]>[number]["type"];
+
+/** As listed; otherwise the family of its address and EVPN. They do not depend on VNIs: another list would reset the session. */
+function familiesOf({ address, addressFamilies }: NeighborSpec, { evpn }: UnderlaySpec): ReadonlySet<NeighborFamily> {
+  if (addressFamilies) return new Set(addressFamilies.map(({ type }) => type));
+  const own = address !== undefined && parseAddress(address).family === 6 ? "ipv6unicast" : "ipv4unicast";
+  return new Set([own, ...(evpn ? (["evpn"] as const) : [])]);
+}
+
+/** Two switches in different ASes are both used: otherwise FRR compares AS paths, and uses one. */
+function ecmp(neighbors: readonly NeighborSpec[]): ConfigLine[] {
+  return neighbors.length > 1 ? [{ line: "bgp bestpath as-path multipath-relax" }] : [];
+}
+
+/** FRR does not show its own times. */
+function gracefulRestart({ gracefulRestart: settings }: UnderlaySpec): ConfigLine[] {
+  if (!settings) return [];
+  const { restartTimeSeconds, stalePathTimeSeconds } = settings;
+  return [
+    ...(stalePathTimeSeconds === 360 ? [] : [{ line: `bgp graceful-restart stalepath-time ${stalePathTimeSeconds}` }]),
+    ...(restartTimeSeconds === 120 ? [] : [{ line: `bgp graceful-restart restart-time ${restartTimeSeconds}` }]),
+    { line: "bgp graceful-restart" },
+    { line: "bgp graceful-restart preserve-fw-state" },
+  ];
+}
+
+/** The neighbor's name in FRR. */
+export function peerName({ address, interface: name }: NeighborSpec): string {
+  return name ?? parseAddress(address ?? "").toString();
+}
+
+function fabricNeighbor(neighbor: NeighborSpec, { asn, gracefulRestart }: UnderlaySpec, password: string | undefined): ConfigLine[] {
+  const { bfd, holdTime, keepaliveTime, port, ebgpMultiHop } = neighbor;
+  // A neighbor that restarts gracefully has to be back before its routes are dropped.
+  const connectTime = neighbor.connectTime ?? (gracefulRestart ? "5s" : undefined);
   const timers = holdTime !== undefined && keepaliveTime !== undefined;
   return neighborLines({
-    peer: parseAddress(neighbor.address),
+    peer: neighbor.interface === undefined ? parseAddress(neighbor.address ?? "") : { interface: neighbor.interface },
     asn,
-    remoteAs: neighbor.asn,
+    remoteAs: neighbor.type ?? neighbor.asn ?? 0,
     password,
     port,
     ebgpMultiHop,
@@ -86,21 +113,22 @@ function fabricNeighbor(neighbor: Neighbor, asn: number, password: string | unde
 }
 
 /** An external neighbor may send back what carries our own AS number; to an internal one we are the way to what the hosts announce. */
-function fabricNeighborInFamily({ address, asn }: Neighbor, ownAsn: number): ConfigLine[] {
-  return neighborOptions(parseAddress(address).toString(), ["activate", asn === ownAsn ? "next-hop-self force" : "allowas-in"]);
+function fabricNeighborInFamily(neighbor: NeighborSpec, ownAsn: number): ConfigLine[] {
+  const isInternal = neighbor.type === "internal" || neighbor.asn === ownAsn;
+  return neighborOptions(peerName(neighbor), ["activate", isInternal ? "next-hop-self force" : "allowas-in"]);
 }
 
 /** The BFD profile of a neighbor that asks for more than plain BFD. */
-function bfdProfile(neighbor: Neighbor): ConfigLine[] {
+function bfdProfile(neighbor: NeighborSpec): ConfigLine[] {
   return hasProfile(neighbor) ? [profileLine(profileName(neighbor), neighbor.bfd ?? {})] : [];
 }
 
-function hasProfile({ bfd = {} }: Neighbor): boolean {
+function hasProfile({ bfd = {} }: NeighborSpec): boolean {
   return Object.values(bfd).some((value) => value !== undefined);
 }
 
-function profileName({ address }: Neighbor): string {
-  return `neighbor-${parseAddress(address).toString()}`;
+function profileName(neighbor: NeighborSpec): string {
+  return `neighbor-${peerName(neighbor)}`;
 }
 
 function wholeSeconds(duration: string): number {
@@ -112,11 +140,14 @@ export type SessionPairs = ReadonlyMap<Family, SessionAddresses>;
 
 export function l3vniFragment(
   owner: string,
-  { vrf, vni, hostsession, exportRTs, importRTs }: L3VNI["spec"],
+  { vrf, vni, hostsession, exportRTs, importRTs }: L3VNISpec,
   { asn, routerId, ends }: { asn: number; routerId: string; ends: SessionPairs },
 ): Fragment {
   const hosts = [...ends.values()].map(({ host }) => host.address.toString());
-  const inFamily = (family: Family): ConfigLine[] => [...hostRoute(ends.get(family)), ...hosts.flatMap(acceptAll)];
+  const inFamily = (family: Family): ConfigLine[] => [
+    ...hostRoute(ends.get(family)),
+    ...hosts.flatMap((host) => acceptAll(host, hostsession)),
+  ];
   const own = hostsession?.asn ?? asn;
   const automatic = `${own % 65_536}:${vni}`;
   return {
@@ -127,7 +158,7 @@ export function l3vniFragment(
         line: `router bgp ${own} vrf ${vrf}`,
         inside: [
           ...instance(routerId),
-          ...hosts.flatMap((host) => neighborOptions(host, [`remote-as ${hostsession?.hostasn}`])),
+          ...hosts.flatMap((host) => neighborOptions(host, [`remote-as ${hostsession?.hosttype ?? hostsession?.hostasn}`])),
           ...addressFamily("ipv4 unicast", inFamily(4)),
           ...addressFamily("ipv6 unicast", inFamily(6)),
           ...addressFamily("l2vpn evpn", [
@@ -152,10 +183,10 @@ export function withSubnets(fragment: Fragment, prefixes: readonly string[]): Fr
   return { owner, lines: merge([fragment, { owner, lines: [{ line: instance.line, inside }] }]) };
 }
 
-export function passthroughFragment(owner: string, { hostsession }: L3Passthrough["spec"], asn: number, ends: SessionPairs): Fragment {
+export function passthroughFragment(owner: string, { hostsession }: PassthroughSpec, asn: number, ends: SessionPairs): Fragment {
   const inFamily = (family: Family): ConfigLine[] => {
     const host = ends.get(family)?.host.address.toString();
-    return host === undefined ? [] : [...hostRoute(ends.get(family)), ...acceptAll(host)];
+    return host === undefined ? [] : [...hostRoute(ends.get(family)), ...acceptAll(host, hostsession)];
   };
   return {
     owner,
@@ -175,7 +206,7 @@ export function passthroughFragment(owner: string, { hostsession }: L3Passthroug
 /** The session is in the fabric's own instance, whose AS number can differ from the one that the host uses. */
 function passthroughNeighbor(host: string, session: HostSession, asn: number): ConfigLine[] {
   const localAs = session.asn === asn ? [] : [`local-as ${session.asn} no-prepend replace-as`];
-  return neighborOptions(host, [`remote-as ${session.hostasn}`, ...localAs]);
+  return neighborOptions(host, [`remote-as ${session.hosttype ?? session.hostasn}`, ...localAs]);
 }
 
 export function rawFragment(owner: string, { rawConfig }: RawFRRConfig["spec"]): Fragment {
@@ -197,8 +228,10 @@ function hostRoute(addresses: SessionAddresses | undefined): ConfigLine[] {
   return [network(`${address.toString()}/${address.family === 4 ? 32 : 128}`)];
 }
 
-function acceptAll(neighbor: string): ConfigLine[] {
-  return neighborOptions(neighbor, ["activate", "route-map allowall in", "route-map allowall out"]);
+/** An internal session does not change next hops by itself, and the host cannot reach those of the fabric. */
+function acceptAll(neighbor: string, session: HostSession | undefined): ConfigLine[] {
+  const nextHop = session?.hosttype === "internal" ? ["next-hop-self force"] : [];
+  return neighborOptions(neighbor, ["activate", ...nextHop, "route-map allowall in", "route-map allowall out"]);
 }
 
 /**

@@ -1,6 +1,4 @@
-import type { L2VNI } from "../../api/openpe/l2vni.ts";
-import type { L3VNI } from "../../api/openpe/l3vni.ts";
-import type { Underlay } from "../../api/openpe/underlay.ts";
+import type { L2VNISpec, L3VNISpec, UnderlaySpec } from "../model/specs.ts";
 import { OVS_MASTER, type DesiredLink } from "../../hostnet/desired-link.ts";
 import { parseInterfaceAddress } from "../../ip/interface-address.ts";
 import type { SessionPairs } from "./frr.ts";
@@ -9,7 +7,7 @@ import type { Vtep } from "../validate/underlay.ts";
 /** The links of a node's router, each after those that it depends on. */
 export function underlayLinks(
   owner: string,
-  { nics = [] }: Underlay["spec"],
+  { nics = [] }: UnderlaySpec,
   vtep: Vtep | undefined,
   known: ReadonlyMap<string, readonly string[]> = new Map(),
 ): DesiredLink[] {
@@ -24,7 +22,7 @@ export function underlayLinks(
   ];
 }
 
-export function l3vniLinks(owner: string, spec: L3VNI["spec"], vtep: Vtep, ends: SessionPairs): DesiredLink[] {
+export function l3vniLinks(owner: string, spec: L3VNISpec, vtep: Vtep, ends: SessionPairs): DesiredLink[] {
   const { vrf, vni } = spec;
   return [
     vrfLink(vrf),
@@ -34,7 +32,7 @@ export function l3vniLinks(owner: string, spec: L3VNI["spec"], vtep: Vtep, ends:
   ];
 }
 
-export function l2vniLinks(owner: string, spec: L2VNI["spec"], vrf: string, vtep: Vtep): DesiredLink[] {
+export function l2vniLinks(owner: string, spec: L2VNISpec, vrf: string | undefined, vtep: Vtep): DesiredLink[] {
   const { vni, l2gatewayips = [] } = spec;
   const gateways = l2gatewayips.map(parseInterfaceAddress);
   // An IPv6 gateway uses a link-local address toward its neighbors.
@@ -42,13 +40,13 @@ export function l2vniLinks(owner: string, spec: L2VNI["spec"], vrf: string, vtep
   const bridge = `br-pe-${vni}`;
   const { links, master } = hostMaster(owner, spec);
   return [
-    vrfLink(vrf),
+    ...(vrf === undefined ? [] : [vrfLink(vrf)]),
     {
       type: "bridge",
       netns: "router",
       name: bridge,
       owner,
-      master: vrf,
+      ...(vrf !== undefined && { master: vrf }),
       ...(!linkLocal && { addrGenMode: "none" }),
       ...(gateways.length > 0 && { addresses: gateways.map(String), mac: gatewayMac(vni) }),
     },
@@ -109,7 +107,7 @@ function sessionLegs(ends: SessionPairs, vrf?: string): { host: Leg; router: Leg
 }
 
 /** What the host's leg is attached to, and what has to be there for that. */
-function hostMaster(owner: string, { hostmaster, vni }: L2VNI["spec"]): { links: DesiredLink[]; master?: string } {
+function hostMaster(owner: string, { hostmaster, vni }: L2VNISpec): { links: DesiredLink[]; master?: string } {
   if (!hostmaster) return { links: [] };
   const { type, linuxBridge, ovsBridge } = hostmaster;
   const name = (type === "linux-bridge" ? linuxBridge : ovsBridge)?.name || `br-hs-${vni}`;

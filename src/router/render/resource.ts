@@ -1,14 +1,11 @@
-import type { L2VNI } from "../../api/openpe/l2vni.ts";
-import type { L3Passthrough } from "../../api/openpe/l3passthrough.ts";
-import type { L3VNI } from "../../api/openpe/l3vni.ts";
-import type { Underlay } from "../../api/openpe/underlay.ts";
+import type { L2VNISpec, L3VNISpec, PassthroughSpec, UnderlaySpec } from "../model/specs.ts";
 import { type Family, parseAddress } from "../../ip/address.ts";
 import { parseMaskedPrefix, type Prefix } from "../../ip/prefix.ts";
 import type { SessionAddresses } from "../validate/addresses.ts";
 import { vrfOf } from "../validate/names.ts";
 import type { Rendered } from "../model/rendered.ts";
 import { l2vniLinks, l3vniLinks, passthroughLinks, underlayLinks } from "./links.ts";
-import { l3vniFragment, passthroughFragment, underlayFragment } from "./frr.ts";
+import { l3vniFragment, passthroughFragment, peerName, underlayFragment } from "./frr.ts";
 import { sessionAddressPair } from "../validate/host-session.ts";
 import { valueOf } from "../validate/networks.ts";
 import { passwordOf } from "../validate/neighbors.ts";
@@ -31,7 +28,7 @@ export interface UnderlayFacts {
 }
 
 /** The fabric of an Underlay that nothing is wrong with. */
-export function fabricOf(name: string, spec: Underlay["spec"], backends: NodeFacts): UnderlayFacts {
+export function fabricOf(name: string, spec: UnderlaySpec, backends: NodeFacts): UnderlayFacts {
   const index = backends.index ?? 0;
   const vtep = vtepOf(spec, backends);
   return {
@@ -41,16 +38,16 @@ export function fabricOf(name: string, spec: Underlay["spec"], backends: NodeFac
     vtep: vtep && valueOf(vtep),
     index,
     nics: spec.nics ?? [],
-    neighbors: (spec.neighbors ?? []).map(({ address }) => parseAddress(address).toString()),
+    neighbors: (spec.neighbors ?? []).flatMap(({ address }) => (address === undefined ? [] : [parseAddress(address).toString()])),
     vteps: spec.evpn?.vtepcidr ? parseMaskedPrefix(spec.evpn.vtepcidr) : undefined,
   };
 }
 
-export function renderUnderlay(owner: string, spec: Underlay["spec"], { routerId, vtep }: UnderlayFacts, backends: NodeFacts): Rendered {
+export function renderUnderlay(owner: string, spec: UnderlaySpec, { routerId, vtep }: UnderlayFacts, backends: NodeFacts): Rendered {
   const passwords = new Map(
     (spec.neighbors ?? []).flatMap((neighbor) => {
       const password = passwordOf(neighbor, backends.passwords);
-      return password === undefined ? [] : [[neighbor.address, password] as const];
+      return password === undefined ? [] : [[peerName(neighbor), password] as const];
     }),
   );
   const fragment = underlayFragment(owner, { spec, routerId, passwords, ...(vtep?.ours && { announcedVtep: vtep.address.toString() }) });
@@ -58,16 +55,16 @@ export function renderUnderlay(owner: string, spec: Underlay["spec"], { routerId
 }
 
 /** It says nothing to FRR by itself: the L3VNI of its VRF announces its subnets. */
-export function renderL2VNI(owner: string, name: string, spec: L2VNI["spec"], vtep: Vtep): Rendered {
+export function renderL2VNI(owner: string, name: string, spec: L2VNISpec, vtep: Vtep): Rendered {
   return { fragment: { owner, lines: [] }, links: l2vniLinks(owner, spec, vrfOf(name, spec), vtep) };
 }
 
-export function renderL3VNI(owner: string, spec: L3VNI["spec"], fabric: UnderlayFacts, vtep: Vtep): Rendered {
+export function renderL3VNI(owner: string, spec: L3VNISpec, fabric: UnderlayFacts, vtep: Vtep): Rendered {
   const ends = spec.hostsession ? sessionAddressPair(spec.hostsession, fabric.index) : new Map<Family, SessionAddresses>();
   return { fragment: l3vniFragment(owner, spec, { ...fabric, ends }), links: l3vniLinks(owner, spec, vtep, ends) };
 }
 
-export function renderPassthrough(owner: string, spec: L3Passthrough["spec"], { asn, index }: UnderlayFacts): Rendered {
+export function renderPassthrough(owner: string, spec: PassthroughSpec, { asn, index }: UnderlayFacts): Rendered {
   const ends = sessionAddressPair(spec.hostsession, index);
   return { fragment: passthroughFragment(owner, spec, asn, ends), links: passthroughLinks(owner, ends) };
 }

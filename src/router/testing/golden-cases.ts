@@ -1,4 +1,5 @@
 import type { ObservedNode } from "../model/observed.ts";
+import { readObjects } from "../dialects/read-objects.ts";
 import { hostSession, l2vni, l3vni, observed, passthrough, underlay } from "./fixtures.ts";
 
 /** Routers whose FRR configuration is in the files beside. */
@@ -109,5 +110,47 @@ export const CASES: Readonly<Record<string, ObservedNode>> = {
       passthroughs: [passthrough("host", { asn: 64599, hostasn: 64515, localcidr: { ipv4: "192.169.20.0/24", ipv6: "2001:db8:20::/64" } })],
     },
     { index: 2 },
+  ),
+
+  // The fields of OpenPERouter v0.2: two switches in different ASes without addresses, one internal neighbor, an L2VNI without a VRF.
+  "two-switches": observed(
+    readObjects({
+      underlays: [
+        {
+          ...underlay(),
+          spec: {
+            asn: 64514,
+            routeridcidr: "10.0.0.0/24",
+            interfaces: ["eth1", "eth2"].map((interfaceName) => ({ type: "NetworkDevice", networkDevice: { interfaceName } })),
+            tunnelEndpoint: { cidrs: ["100.65.0.0/24"] },
+            gracefulRestart: { restartTimeSeconds: 60, stalePathTimeSeconds: 360 },
+            neighbors: [
+              { type: "external", interface: "eth1", password: "s3cret", bfd: { detectMultiplier: 5 } },
+              { asn: 64513, interface: "eth2", holdTimeSeconds: 9, keepaliveTimeSeconds: 3, connectTimeSeconds: 10 },
+              { type: "internal", address: "192.168.11.9", bfd: { minimumTTL: 10 }, addressFamilies: [{ type: "evpn" }] },
+            ],
+          },
+        },
+      ],
+      l2vnis: [l2vni("a-name-that-is-too-long-for-a-vrf", { vni: 110, underlayAddressFamily: "ipv4" })],
+      l3vnis: [
+        l3vni("blue", {
+          vni: 201,
+          vrf: "blue",
+          hostsession: { asn: 64520, hosttype: "internal", localcidr: { ipv4: "192.169.10.0/24" } },
+        }),
+      ],
+      passthroughs: [passthrough("host", { asn: 64514, hosttype: "external", localcidr: { ipv4: "192.169.20.0/24" } })],
+      rawConfigs: [],
+    }),
+    {
+      interfaces: {
+        host: [
+          { name: "eth1", addresses: [] },
+          { name: "eth2", addresses: [] },
+        ],
+        router: [],
+      },
+    },
   ),
 };

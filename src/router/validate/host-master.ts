@@ -1,4 +1,4 @@
-import type { L2VNI } from "../../api/openpe/l2vni.ts";
+import type { L2VNISpec } from "../model/specs.ts";
 import { quote } from "../../ip/error.ts";
 import type { ObservedNode } from "../model/observed.ts";
 import { type FieldProblem, problemIf } from "./field-error.ts";
@@ -9,7 +9,7 @@ const BODY = { "linux-bridge": "linuxBridge", "ovs-bridge": "ovsBridge" } as con
 
 /** V6, V7, and whether the bridge is there. */
 export function hostMasterProblems(
-  { hostmaster }: L2VNI["spec"],
+  { hostmaster }: L2VNISpec,
   { interfaces, ovs }: Pick<ObservedNode, "interfaces" | "ovs">,
 ): FieldProblem[] {
   if (!hostmaster) return [];

@@ -1,12 +1,10 @@
-import type { L3Passthrough } from "../../api/openpe/l3passthrough.ts";
+import type { HostSession } from "../model/specs.ts";
 import type { Family } from "../../ip/address.ts";
 import { parseInterfaceAddress } from "../../ip/interface-address.ts";
 import type { ObservedNode } from "../model/observed.ts";
 import { sessionAddresses, type SessionAddresses } from "./addresses.ts";
 import { AS_NUMBER, type FieldProblem, problemIf, numberProblems } from "./field-error.ts";
 import { readPrefixOf, type ParsedField, unusable, valueOf } from "./networks.ts";
-
-export type HostSession = L3Passthrough["spec"]["hostsession"];
 
 const FIELD = "spec.hostsession";
 const OWN_LEG = /^(host-[0-9]+|pt-host)$/;
@@ -15,11 +13,12 @@ type NodeAddresses = Pick<ObservedNode, "index" | "interfaces" | "guarded">;
 
 /** H1 to H3, whether there is an address for this node, and whether it leaves the node its own. */
 export function hostSessionProblems(session: HostSession, { index = 0, ...facts }: NodeAddresses): FieldProblem[] {
-  const { asn, hostasn, localcidr } = session;
+  const { asn, hostasn, hosttype, localcidr } = session;
   const families = ([4, 6] as const).filter((family) => localcidr?.[`ipv${family}`]);
   return [
     ...numberProblems(`${FIELD}.asn`, "AS number", asn, AS_NUMBER.min, AS_NUMBER.max),
-    ...numberProblems(`${FIELD}.hostasn`, "AS number of the host", hostasn, AS_NUMBER.min, AS_NUMBER.max),
+    ...(hosttype ? [] : numberProblems(`${FIELD}.hostasn`, "AS number of the host", hostasn, AS_NUMBER.min, AS_NUMBER.max)),
+    ...problemIf(hosttype !== undefined && hostasn !== undefined, `${FIELD}.hosttype`, () => "Set hostasn or hosttype, not both"),
     ...problemIf(asn !== undefined && asn === hostasn, `${FIELD}.hostasn`, () => `AS number of the host ${hostasn} must differ from asn`),
     ...problemIf(families.length === 0, `${FIELD}.localcidr`, () => "localcidr requires ipv4, ipv6 or both"),
     ...families.flatMap((family) => {

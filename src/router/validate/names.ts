@@ -1,4 +1,4 @@
-import type { L2VNI } from "../../api/openpe/l2vni.ts";
+import type { L2VNISpec } from "../model/specs.ts";
 import { interfaceNameProblem } from "../../hostnet/interface-name.ts";
 import { quote } from "../../ip/error.ts";
 import type { FieldProblem } from "./field-error.ts";
@@ -19,9 +19,9 @@ export function vrfFieldProblems(field: string, name: unknown): FieldProblem[] {
   return [{ field, message: `VRF name ${String(name)} is reserved for the router` }];
 }
 
-/** The VRF that an L2VNI belongs to. */
-export function vrfOf(name: string, { vrf }: L2VNI["spec"]): string {
-  return vrf || name;
+/** The VRF that an L2VNI belongs to; none if it is disconnected. */
+export function vrfOf(name: string, { vrf, disconnected }: L2VNISpec): string | undefined {
+  return vrf || (disconnected ? undefined : name);
 }
 
 /** The names that a VNI's links have in the router's namespace. */

@@ -42,7 +42,7 @@ test.each<[string, string, string[]]>([
 test("a passthrough among the VTEPs would be taken for one of them", () => {
   const passthroughs = [passthrough("p", hostSession("100.65.0.128/25"))];
   expect(problemsIn({ passthroughs })).toEqual([
-    "L3Passthrough/p spec.hostsession.localcidr.ipv4: localcidr.ipv4 100.65.0.128/25 overlaps vtepcidr 100.65.0.0/24 of Underlay fabric",
+    "L3Passthrough/p spec.hostsession.localcidr.ipv4: localcidr.ipv4 100.65.0.128/25 overlaps VTEP prefix 100.65.0.0/24 of Underlay fabric",
   ]);
   const onInterface = [underlay("fabric", { evpn: { vtepInterface: "eth1" } })];
   expect(problemsIn({ underlays: onInterface, passthroughs })).toEqual([]);

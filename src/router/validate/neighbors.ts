@@ -1,34 +1,26 @@
-import type { Underlay } from "../../api/openpe/underlay.ts";
+import type { NeighborSpec, UnderlaySpec } from "../model/specs.ts";
 import type { ObservedNode, Password } from "../model/observed.ts";
 import { seconds } from "../../util/duration.ts";
 import { passwordProblem } from "../../frr/password.ts";
 import { quote } from "../../ip/error.ts";
 import { AS_NUMBER, type FieldProblem, problemIf, numberProblems } from "./field-error.ts";
+import { nameProblems } from "./names.ts";
 import { readAddress, unusable } from "./networks.ts";
 
-export type Neighbor = NonNullable<Underlay["spec"]["neighbors"]>[number];
-
 /** U8, U9 and everything about each neighbor. */
-export function neighborProblems(neighbors: readonly Neighbor[], passwords: ObservedNode["passwords"]): FieldProblem[] {
+export function neighborProblems({ neighbors = [], nics = [] }: UnderlaySpec, passwords: ObservedNode["passwords"]): FieldProblem[] {
   if (neighbors.length === 0) return [{ field: "spec.neighbors", message: "neighbors is empty; the router requires at least one" }];
   const first = new Map<string, number>();
   return neighbors.flatMap((neighbor, nth) => {
     const field = `spec.neighbors[${nth}]`;
-    const address = readAddress("Neighbor address", neighbor.address);
-    const problems = "problem" in address ? [{ field: `${field}.address`, message: address.problem }] : [];
-    if ("value" in address) {
-      const text = address.value.toString();
-      const why = unusable(address.value);
-      const twin = first.get(text);
-      if (why) problems.push({ field: `${field}.address`, message: `Neighbor address ${text} ${why}` });
-      if (twin !== undefined) {
-        problems.push({ field: `${field}.address`, message: `Neighbor address ${text} is a duplicate of spec.neighbors[${twin}]` });
-      }
-      first.set(text, twin ?? nth);
-    }
+    const { peer, problems } = neighbor.interface === undefined ? addressOf(field, neighbor) : interfaceOf(field, neighbor, nics);
+    const twin = peer && first.get(peer.key);
+    if (twin !== undefined)
+      problems.push({ field: peer?.field ?? field, message: `${peer?.text} is a duplicate of spec.neighbors[${twin}]` });
+    if (peer) first.set(peer.key, twin ?? nth);
     return [
       ...problems,
-      ...numberProblems(`${field}.asn`, "AS number", neighbor.asn, AS_NUMBER.min, AS_NUMBER.max),
+      ...remoteAsProblems(field, neighbor),
       ...(neighbor.port === undefined ? [] : numberProblems(`${field}.port`, "Port", neighbor.port, 0, 65_535)),
       ...timerProblems(field, neighbor),
       ...passwordProblems(field, neighbor, passwords),
@@ -37,7 +29,44 @@ export function neighborProblems(neighbors: readonly Neighbor[], passwords: Obse
   });
 }
 
-function timerProblems(field: string, { holdTime, keepaliveTime, connectTime }: Neighbor): FieldProblem[] {
+interface PeerReading {
+  /** How FRR names the neighbor; missing where it is not usable at all. */
+  readonly peer?: { readonly key: string; readonly field: string; readonly text: string };
+  readonly problems: FieldProblem[];
+}
+
+function addressOf(at: string, { address }: NeighborSpec): PeerReading {
+  const field = `${at}.address`;
+  const reading = readAddress("Neighbor address", address);
+  if ("problem" in reading) return { problems: [{ field, message: reading.problem }] };
+  const key = reading.value.toString();
+  const text = `Neighbor address ${key}`;
+  const why = unusable(reading.value);
+  return { peer: { key, field, text }, problems: why ? [{ field, message: `${text} ${why}` }] : [] };
+}
+
+/** FRR would wait for ever for an interface that the router does not get. */
+function interfaceOf(at: string, { interface: name = "", address, ebgpMultiHop }: NeighborSpec, nics: readonly string[]): PeerReading {
+  const field = `${at}.interface`;
+  const text = `Neighbor interface ${name}`;
+  const problems = nameProblems(field, "Interface", name);
+  if (problems.length > 0) return { problems };
+  return {
+    peer: { key: name, field, text },
+    problems: [
+      ...problemIf(address !== undefined, field, () => "Set address or interface, not both"),
+      ...problemIf(ebgpMultiHop === true, `${at}.ebgpMultiHop`, () => `${text} is directly connected; remove ebgpMultiHop`),
+      ...problemIf(!nics.includes(name), field, () => `${text} is not an interface of the Underlay`),
+    ],
+  };
+}
+
+function remoteAsProblems(field: string, { asn, type }: NeighborSpec): FieldProblem[] {
+  if (type === undefined) return numberProblems(`${field}.asn`, "AS number", asn, AS_NUMBER.min, AS_NUMBER.max);
+  return problemIf(asn !== undefined, `${field}.type`, () => "Set asn or type, not both");
+}
+
+function timerProblems(field: string, { holdTime, keepaliveTime, connectTime }: NeighborSpec): FieldProblem[] {
   const problems: FieldProblem[] = [];
   const duration = (name: string, text: string | undefined) => {
     const value = seconds(text);
@@ -79,7 +108,7 @@ function timerProblems(field: string, { holdTime, keepaliveTime, connectTime }: 
 }
 
 /** The password of the session, where one is asked for and usable. */
-export function passwordOf({ password, passwordSecret }: Neighbor, passwords: ObservedNode["passwords"]): string | undefined {
+export function passwordOf({ password, passwordSecret }: NeighborSpec, passwords: ObservedNode["passwords"]): string | undefined {
   if (!passwordSecret) return password || undefined;
   const read = passwords.get(passwordSecret);
   return read && "password" in read ? read.password : undefined;
@@ -87,7 +116,7 @@ export function passwordOf({ password, passwordSecret }: Neighbor, passwords: Ob
 
 const SECRET_NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 
-function passwordProblems(field: string, { password, passwordSecret }: Neighbor, passwords: ObservedNode["passwords"]): FieldProblem[] {
+function passwordProblems(field: string, { password, passwordSecret }: NeighborSpec, passwords: ObservedNode["passwords"]): FieldProblem[] {
   if (password && passwordSecret) return [{ field: `${field}.passwordSecret`, message: "Set password or passwordSecret, not both" }];
   if (password) return textProblems(`${field}.password`, "Password", password);
   if (!passwordSecret) return [];
@@ -105,7 +134,7 @@ function textProblems(field: string, label: string, password: string): FieldProb
   return problem === undefined ? [] : [{ field, message: `${label} ${problem}` }];
 }
 
-const BFD: readonly [Exclude<keyof NonNullable<Neighbor["bfd"]>, "echoMode" | "passiveMode">, number, number][] = [
+const BFD: readonly [Exclude<keyof NonNullable<NeighborSpec["bfd"]>, "echoMode" | "passiveMode">, number, number][] = [
   ["receiveInterval", 10, 60_000],
   ["transmitInterval", 10, 60_000],
   ["echoInterval", 10, 60_000],
@@ -113,7 +142,7 @@ const BFD: readonly [Exclude<keyof NonNullable<Neighbor["bfd"]>, "echoMode" | "p
   ["minimumTtl", 1, 254],
 ];
 
-function bfdProblems(field: string, bfd: Neighbor["bfd"]): FieldProblem[] {
+function bfdProblems(field: string, bfd: NeighborSpec["bfd"]): FieldProblem[] {
   if (!bfd) return [];
   return BFD.flatMap(([name, min, max]) => (bfd[name] === undefined ? [] : numberProblems(`${field}.${name}`, name, bfd[name], min, max)));
 }

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Underlay } from "../../api/openpe/underlay.ts";
 import { observed, underlay } from "../testing/fixtures.ts";
 import { ALLOW_NODE_INTERFACE, underlayProblems, vtepOf } from "./underlay.ts";
-import type { Neighbor } from "./neighbors.ts";
+import type { NeighborSpec as Neighbor } from "../model/specs.ts";
 
 const facts = observed({}, { passwords: new Map([["tor", { password: "secret" }]]) });
 
@@ -56,13 +56,13 @@ test.each<[string, Partial<Underlay["spec"]>, string[]]>([
   [
     "U5 vtepcidr unparsable",
     { evpn: { vtepcidr: "100.65.0.300/24" } },
-    ['spec.evpn.vtepcidr: vtepcidr "100.65.0.300/24" is invalid: in "100.65.0.300" octet 4 is more than 255'],
+    ['spec.evpn.vtepcidr: VTEP prefix "100.65.0.300/24" is invalid: in "100.65.0.300" octet 4 is more than 255'],
   ],
-  ["vtepcidr IPv6", { evpn: { vtepcidr: "2001:db8::/64" } }, ["spec.evpn.vtepcidr: vtepcidr 2001:db8::/64 is not IPv4"]],
+  ["vtepcidr IPv6", { evpn: { vtepcidr: "2001:db8::/64" } }, ["spec.evpn.vtepcidr: VTEP prefix 2001:db8::/64 is not IPv4"]],
   [
     "vtepcidr of no use",
     { evpn: { vtepcidr: "224.0.0.0/24" } },
-    ["spec.evpn.vtepcidr: vtepcidr 224.0.0.0/24 cannot be used: 224.0.0.0 is a multicast address"],
+    ["spec.evpn.vtepcidr: VTEP prefix 224.0.0.0/24 cannot be used: 224.0.0.0 is a multicast address"],
   ],
   [
     "U6 vtepInterface too long",
@@ -73,7 +73,7 @@ test.each<[string, Partial<Underlay["spec"]>, string[]]>([
   [
     "vtepInterface elsewhere",
     { evpn: { vtepInterface: "eth0" } },
-    ["spec.evpn.vtepInterface: Interface eth0 is not in the router's namespace; only interfaces in nics are moved there (for now)"],
+    ["spec.evpn.vtepInterface: Interface eth0 is not in the router's namespace; only interfaces of the Underlay are moved there (for now)"],
   ],
   [
     "vtepInterface without address",
@@ -92,7 +92,7 @@ test.each<[string, Partial<Underlay["spec"]>, string[]]>([
     { nics: ["eth1", "eth2", ""] },
     ["spec.nics[1]: Interface eth2 not present on node (for now)", "spec.nics[2]: Interface name is empty"],
   ],
-  ["no nic", { nics: [] }, ["spec.nics: nics is empty; the router requires at least one interface"]],
+  ["no nic", { nics: [] }, ["spec.nics: The Underlay names no interface; the router requires at least one"]],
   ["nic missing", { nics: ["eth2"] }, ["spec.nics[0]: Interface eth2 not present on node (for now)"]],
   ["U8 no neighbor", { neighbors: [] }, ["spec.neighbors: neighbors is empty; the router requires at least one"]],
   [
@@ -117,7 +117,7 @@ test("reports all problems at once", () => {
 test("rejects prefixes that are too small for the node's index", () => {
   expect(problemsIn({ routeridcidr: "10.0.0.0/30", evpn: { vtepcidr: "100.65.0.0/30" } }, { index: 4 })).toEqual([
     "spec.routeridcidr: routeridcidr 10.0.0.0/30 has no router id for node index 4",
-    "spec.evpn.vtepcidr: vtepcidr 100.65.0.0/30 has no VTEP address for node index 4",
+    "spec.evpn.vtepcidr: VTEP prefix 100.65.0.0/30 has no VTEP address for node index 4",
   ]);
 });
 

@@ -1,4 +1,4 @@
-import type { Underlay } from "../../api/openpe/underlay.ts";
+import type { UnderlaySpec as Spec } from "../model/specs.ts";
 import type { Address } from "../../ip/address.ts";
 import { parseInterfaceAddress } from "../../ip/interface-address.ts";
 import { routerIdOf, vtepAddress } from "./addresses.ts";
@@ -9,8 +9,6 @@ import { neighborProblems } from "./neighbors.ts";
 import { problemsOf, readAddress, readPrefixOf, type ParsedField, unusable } from "./networks.ts";
 import type { NodeFacts } from "./vni.ts";
 
-type Spec = Underlay["spec"];
-
 export const ALLOW_NODE_INTERFACE = "plumbline.dev/allow-node-interface";
 
 /** U2, U4 to U9, and whether the Underlay can stand on this node. */
@@ -19,7 +17,7 @@ export function underlayProblems(spec: Spec, annotations: Readonly<Record<string
     ...numberProblems("spec.asn", "AS number", spec.asn, AS_NUMBER.min, AS_NUMBER.max),
     ...indexProblems(facts.index),
     ...problemsOf("spec.routeridcidr", routerId(spec, facts.index ?? 0)),
-    ...neighborProblems(spec.neighbors ?? [], facts.passwords),
+    ...neighborProblems(spec, facts.passwords),
     ...selfProblems(spec, facts),
     ...nicProblems(spec, annotations, facts),
     ...evpnProblems(spec, facts),
@@ -41,6 +39,7 @@ function selfProblems({ neighbors = [], nics = [] }: Spec, { interfaces: { host,
   );
   const addresses = new Set(own.map((text) => text.split("/")[0]));
   return neighbors.flatMap(({ address }, nth) => {
+    if (address === undefined) return [];
     const reading = readAddress("", address);
     const text = "value" in reading && !unusable(reading.value) ? reading.value.toString() : "";
     return problemIf(
@@ -59,7 +58,7 @@ export function routerId({ routeridcidr }: Spec, index: number): ParsedField<Add
 }
 
 function nicProblems({ nics = [] }: Spec, annotations: Readonly<Record<string, string>>, facts: NodeFacts): FieldProblem[] {
-  if (nics.length === 0) return [{ field: "spec.nics", message: "nics is empty; the router requires at least one interface" }];
+  if (nics.length === 0) return [{ field: "spec.nics", message: "The Underlay names no interface; the router requires at least one" }];
   return nics.flatMap((nic, nth) => {
     const field = `spec.nics[${nth}]`;
     if (nics.indexOf(nic) < nth) return [{ field, message: `Interface ${nic} is listed more than once` }];
@@ -112,12 +111,12 @@ export interface Vtep {
 export function vtepOf({ evpn, nics = [] }: Spec, { index = 0, interfaces }: NodeFacts): ParsedField<Vtep> | undefined {
   if (!evpn) return undefined;
   if (evpn.vtepInterface) return vtepOfInterface(evpn.vtepInterface, nics, interfaces);
-  const reading = readPrefixOf(4, "vtepcidr", evpn.vtepcidr);
+  const reading = readPrefixOf(4, "VTEP prefix", evpn.vtepcidr);
   if ("problem" in reading) return reading;
   const address = vtepAddress(reading.value, index);
-  if (!address) return { problem: `vtepcidr ${reading.value.toString()} has no VTEP address for node index ${index}` };
+  if (!address) return { problem: `VTEP prefix ${reading.value.toString()} has no VTEP address for node index ${index}` };
   const why = unusable(address);
-  if (why) return { problem: `vtepcidr ${reading.value.toString()} cannot be used: ${address.toString()} ${why}` };
+  if (why) return { problem: `VTEP prefix ${reading.value.toString()} cannot be used: ${address.toString()} ${why}` };
   return { value: { address, device: "lound", ours: true } };
 }
 
@@ -126,7 +125,7 @@ function vtepOfInterface(name: string, nics: readonly string[], { host, router }
   const there = named(router, name) ?? onHost;
   if (!there) return { problem: `Interface ${name} not present on node` };
   if (there === onHost && !nics.includes(name)) {
-    return { problem: `Interface ${name} is not in the router's namespace; only interfaces in nics are moved there` };
+    return { problem: `Interface ${name} is not in the router's namespace; only interfaces of the Underlay are moved there` };
   }
   const address = there.addresses
     .map((text) => parseInterfaceAddress(text).address)

@@ -6,7 +6,7 @@ import { Address } from "../../ip/address.ts";
 import { InterfaceAddress } from "../../ip/interface-address.ts";
 import { hostSession, l2vni, l3vni, observed, passthrough } from "../testing/fixtures.ts";
 import type { FieldProblem } from "./field-error.ts";
-import type { HostSession } from "./host-session.ts";
+import type { HostSession } from "../model/specs.ts";
 import { l2vniProblems, l3vniProblems, passthroughProblems, rawConfigProblems } from "./vni.ts";
 
 const facts = observed(

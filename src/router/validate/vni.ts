@@ -1,6 +1,4 @@
-import type { L2VNI } from "../../api/openpe/l2vni.ts";
-import type { L3Passthrough } from "../../api/openpe/l3passthrough.ts";
-import type { L3VNI } from "../../api/openpe/l3vni.ts";
+import type { L2VNISpec, L3VNISpec, PassthroughSpec } from "../model/specs.ts";
 import type { RawFRRConfig } from "../../api/openpe/raw-frr-config.ts";
 import { BITS, parseAddress } from "../../ip/address.ts";
 import { quote } from "../../ip/error.ts";
@@ -26,17 +24,18 @@ interface Surroundings {
   readonly vteps: Prefix | undefined;
 }
 
-export function l2vniProblems(spec: L2VNI["spec"], name: string, facts: NodeFacts, fabric?: Surroundings): FieldProblem[] {
+export function l2vniProblems(spec: L2VNISpec, name: string, facts: NodeFacts, fabric?: Surroundings): FieldProblem[] {
+  const vrf = vrfOf(name, spec);
   return [
-    ...vrfFieldProblems("spec.vrf", vrfOf(name, spec)),
-    ...vrfNameTakenProblems(vrfOf(name, spec), vniLinkNames(spec.vni, { veth: true }), facts, fabric),
+    ...(vrf === undefined ? [] : vrfFieldProblems("spec.vrf", vrf)),
+    ...(vrf === undefined ? [] : vrfNameTakenProblems(vrf, vniLinkNames(spec.vni, { veth: true }), facts, fabric)),
     ...tunnelProblems(spec),
     ...hostMasterProblems(spec, facts),
     ...gatewayProblems(spec.l2gatewayips ?? []),
   ];
 }
 
-export function l3vniProblems(spec: L3VNI["spec"], facts: NodeFacts, fabric?: Surroundings): FieldProblem[] {
+export function l3vniProblems(spec: L3VNISpec, facts: NodeFacts, fabric?: Surroundings): FieldProblem[] {
   return [
     ...vrfFieldProblems("spec.vrf", spec.vrf),
     ...vrfNameTakenProblems(spec.vrf, vniLinkNames(spec.vni, { veth: spec.hostsession !== undefined }), facts, fabric),
@@ -48,7 +47,7 @@ export function l3vniProblems(spec: L3VNI["spec"], facts: NodeFacts, fabric?: Su
 }
 
 /** It is in the same BGP instance and the same table as the Underlay's neighbors: the way to them must not lead to the host. */
-export function passthroughProblems({ hostsession }: L3Passthrough["spec"], facts: NodeFacts, fabric?: Surroundings): FieldProblem[] {
+export function passthroughProblems({ hostsession }: PassthroughSpec, facts: NodeFacts, fabric?: Surroundings): FieldProblem[] {
   const problems = hostSessionProblems(hostsession, facts);
   if (problems.length > 0 || !fabric) return problems;
   const { router, host } = facts.interfaces;
@@ -60,7 +59,7 @@ export function passthroughProblems({ hostsession }: L3Passthrough["spec"], fact
     const field = `spec.hostsession.localcidr.ipv${family}`;
     const { name, vteps } = fabric;
     if (vteps?.overlaps(prefix)) {
-      const message = `localcidr.ipv${family} ${prefix.toString()} overlaps vtepcidr ${vteps.toString()} of Underlay ${name}`;
+      const message = `localcidr.ipv${family} ${prefix.toString()} overlaps VTEP prefix ${vteps.toString()} of Underlay ${name}`;
       return [{ field, message }];
     }
     const taken = fabric.neighbors.map(parseAddress).find((neighbor) => {

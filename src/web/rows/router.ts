@@ -3,6 +3,7 @@ import { L2VNI } from "../../api/openpe/l2vni.ts";
 import { L3VNI } from "../../api/openpe/l3vni.ts";
 import { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-configuration-status.ts";
 import { type Health, componentId } from "../../api/health.ts";
+import { vrfOfL2VNI } from "../../router/dialects/read-objects.ts";
 import { type RowBuilder, rowKey, type BuildContext } from "./row-builder.ts";
 import type { RouterRow, RouterDetailData, TreeNode } from "../api.ts";
 import { conditionsOf, namespaceIn, definedFields } from "./fields.ts";
@@ -84,9 +85,12 @@ function treeOf({ metadata, status = {} }: RouterNodeConfigurationStatus, contex
     const health = context.verdict(id)?.health ?? (state === "Applied" ? "Healthy" : state === "Failed" ? "Down" : "Degraded");
     return { id, kind, name, state, health, ...definedFields({ reason, message, field }), children };
   };
-  const vrfOfL2 = ({ name }: Resource) => context.get(L2VNI, `${namespace}/${name}`)?.spec.vrf || name;
+  const vrfOfL2 = ({ name }: Resource) => {
+    const l2vni = context.get(L2VNI, `${namespace}/${name}`);
+    return l2vni && vrfOfL2VNI(l2vni);
+  };
   const vrfOfL3 = ({ name }: Resource) => context.get(L3VNI, `${namespace}/${name}`)?.spec.vrf;
-  const carriers = new Map<string, Resource>();
+  const carriers = new Map<string | undefined, Resource>();
   for (const l2vni of of("L2VNI")) if (l2vni.state !== "Failed" && !carriers.has(vrfOfL2(l2vni))) carriers.set(vrfOfL2(l2vni), l2vni);
   const carrierOf = (l3vni: Resource) => carriers.get(vrfOfL3(l3vni) ?? "");
   const carriedBy = (l2vni: Resource) => of("L3VNI").filter((l3vni) => carrierOf(l3vni) === l2vni);
