@@ -17,25 +17,25 @@ export interface WriteResult {
   readonly written: readonly WrittenVersion[];
   /** An object changed since it was read: plan again. */
   readonly again: boolean;
-  /** The same as a failure, for where it goes on like that. */
   readonly conflictFailures: readonly PolicyFailure[];
 }
 
 export interface WriteDeps {
   client: KubeClient;
   log: Log;
-  /** Called when nothing more is written to the policy itself: a status that was written before would make those writes conflict. */
+  /** Called when nothing more is written to the policy itself: a status written earlier would make those writes conflict. */
   onPolicyWritten?: () => void;
 }
 
 /**
- * Makes the writes of a plan, each only if its object is still the one that was looked at: in safe mode step after step, in unsafe mode at once. A write that is refused costs only its own resource, but for one of Flux, which would undo what comes after.
+ * Executes the writes of a plan, each only if its object has not changed since it was read: step by step in safe mode, all at once in
+ * unsafe mode. A rejected write affects only its own resource, except one of Flux, which would revert later writes.
  */
 export async function act(plan: SwitchPlan, policy: FailoverPolicy, deps: WriteDeps, signal: AbortSignal): Promise<WriteResult> {
   const steps = plan.steps.filter(({ state }) => state === "Act");
   const pass = new WritePass(deps, signal);
   const withFinalizer = hasFinalizer(policy) ? policy : await pass.hold(policy);
-  // A token comes before everything that it allows.
+  // The token comes before everything that it allows.
   const token = steps.find((step) => step.token !== undefined)?.token;
   if (token !== undefined && !pass.isOver) await pass.writeToken(withFinalizer, token, plan.forced);
   deps.onPolicyWritten?.();
@@ -43,7 +43,7 @@ export async function act(plan: SwitchPlan, policy: FailoverPolicy, deps: WriteD
   return pass;
 }
 
-/** What writing met with, as far as the plan still wants to write it. */
+/** Failures of writes that the plan still has. */
 export function stillFailingWrites(failures: readonly PolicyFailure[], { steps }: SwitchPlan): PolicyFailure[] {
   const acting = steps.filter(({ state }) => state === "Act");
   const writes = acting.flatMap((step) => step.writes);
@@ -61,19 +61,18 @@ export function hasFinalizer({ metadata }: FailoverPolicy): boolean {
 }
 
 /**
- * Whether nothing is left to hold the policy for. One that is deleted does not wait for what no longer exists: with its namespace all of that goes
- * first, and a finalizer that stays would block the namespace forever.
+ * Whether nothing blocks the deletion. A deleted policy does not wait for what no longer exists: its namespace deletes the resources first,
+ * and a remaining finalizer would block the namespace forever.
  */
 export function mayRemoveFinalizer({ metadata }: FailoverPolicy, { complete, rejections, steps, resources, to }: SwitchPlan): boolean {
   if (complete || metadata.deletionTimestamp === undefined) return complete;
   const volumes = resources.filter(({ resource }) => isVolumeKind(resource.kind));
   const required = to === "primary" && volumes.length > 0 ? volumes : resources;
-  // Nothing is left to be written when the application is waited for, and it may never come.
   const isWritten = steps.every(({ name, state }) => state === "Done" || name === "AwaitWorkloads");
   return rejections.length > 0 || isWritten || required.every(({ state }) => state === "Not Found");
 }
 
-/** The switch is over, or will never be: the policy may go. */
+/** The switch is over, or will never complete. */
 export async function removeFinalizer(policy: FailoverPolicy, deps: WriteDeps, signal: AbortSignal): Promise<WriteResult> {
   const pass = new WritePass(deps, signal);
   await pass.release(policy);
@@ -83,7 +82,7 @@ export async function removeFinalizer(policy: FailoverPolicy, deps: WriteDeps, s
 async function inOrder(steps: readonly SwitchStep[], pass: WritePass): Promise<void> {
   for (const step of steps) {
     if (step.name === "ScaleDown" && pass.fluxGoesOn) continue;
-    // One kind may depend on the one before it, as HelmReleases on Kustomizations; objects of the same kind do not.
+    // A kind may depend on the previous one, as HelmReleases on Kustomizations; objects of the same kind do not.
     for (const writes of Map.groupBy(step.writes, ({ kind }) => kind.kind).values()) {
       await allOf(writes.map((write) => pass.write(step, write)));
     }
@@ -97,13 +96,12 @@ async function atOnce(steps: readonly SwitchStep[], pass: WritePass): Promise<vo
   await allOf(all.filter(({ write }) => write.after).map(({ step, write }) => pass.write(step, write)));
 }
 
-/** No write outlives its pass, also if another one fails. */
+/** No write outlives its pass, even if another one fails. */
 async function allOf(writes: readonly Promise<void>[]): Promise<void> {
   await Promise.allSettled(writes);
   await Promise.all(writes);
 }
 
-/** The writes of one pass and what became of them. */
 class WritePass implements WriteResult {
   readonly failures: PolicyFailure[] = [];
   readonly written: WrittenVersion[] = [];
@@ -142,7 +140,6 @@ class WritePass implements WriteResult {
     }
   }
 
-  /** Nothing more can be written in this pass. */
   get isOver(): boolean {
     return this.again || this.failures.length > 0;
   }
@@ -202,12 +199,11 @@ class WritePass implements WriteResult {
   }
 
   #addFailure(kind: string, { metadata: { namespace = "", name } }: KubeObject, error: KubeError, text: string): void {
-    // It may have arrived all the same, so what comes next has to look first.
+    // It may have succeeded all the same, so the next pass reads first.
     this.again ||= error.code === "Timeout";
     this.failures.push({ kind, namespace, name, ...blocker(error, text) });
   }
 
-  /** Another writer was faster. */
   #isConflict(error: unknown, kind: string, { metadata: { namespace = "", name } }: KubeObject, text: string): boolean {
     if (!isKubeError(error, "Conflict", "NotFound", "AlreadyExists")) return false;
     this.again = true;
@@ -217,7 +213,7 @@ class WritePass implements WriteResult {
   }
 }
 
-/** Whether the server was asked and said no to this write; when it is away, or we are no longer leader, no write can succeed and none is to blame. */
+/** Whether the server rejected this write; if it is unreachable, or this process no longer leads, no write can succeed. */
 function isBlocker(error: unknown): error is KubeError {
   return isKubeError(error) && !isKubeError(error, "Unreachable", "Unauthorized", "Certificate", "Fenced");
 }

@@ -15,13 +15,13 @@ interface Claimant {
 
 const LONGEST = 256;
 
-/** `deployment/shop/web`, or with its hash in place of a name that is too long for a claim. */
+/** `deployment/shop/web`; a long name is replaced by its hash. */
 function claimOf({ kind, namespace, name }: Managed): string {
   const text = `${kind.toLowerCase()}/${namespace}/${name}`;
   return text.length <= LONGEST ? text : `${kind.toLowerCase()}/${namespace}/${createHash("sha256").update(name).digest("hex")}`;
 }
 
-/** Since when the policy asks for each resource. One without a record has asked since it was made. */
+/** A claim without a record counts from the creation of the policy. */
 function claimsOf(policy: FailoverPolicy, managed: readonly Managed[], now: Date): Claim[] {
   const recorded = policy.status?.claims;
   const known = new Map((recorded ?? []).map(({ claim, since }) => [claim, since]));
@@ -29,12 +29,12 @@ function claimsOf(policy: FailoverPolicy, managed: readonly Managed[], now: Date
   return managed.map((resource) => ({ claim: claimOf(resource), since: known.get(claimOf(resource)) ?? first }));
 }
 
-/** Who asks for which resource, over all policies. Two policies that switch the same resource would undo each other forever. */
+/** The claims of all policies. Two policies that switch the same resource would revert each other forever. */
 export class ClaimIndex {
   readonly #claimants = new Map<string, Map<string, Claimant>>();
   readonly #claims = new Map<string, readonly string[]>();
 
-  /** Enters what the policy asks for. Returns the policies that ask for the same, or for what it has left. */
+  /** Returns the policies with the same claims, or with claims that this one gave up. */
   enter(policy: FailoverPolicy, managed: readonly Managed[], now: Date): Set<string> {
     const key = keyOf(policy);
     const rivals = this.strike(key);
@@ -52,7 +52,7 @@ export class ClaimIndex {
     return rivals;
   }
 
-  /** The policy is gone. Returns who asks for what it asked for. */
+  /** The policy is deleted. Returns the policies with the same claims. */
   strike(key: string): Set<string> {
     const rivals = new Set<string>();
     for (const claim of this.#claims.get(key) ?? []) {
@@ -65,7 +65,7 @@ export class ClaimIndex {
     return rivals;
   }
 
-  /** What the policy's record should say. Of two that were made in the same second the first to be recorded may have begun, and stays first. */
+  /** The record to write. Of two policies created in the same second, the first that was recorded stays first. */
   record(policy: FailoverPolicy, managed: readonly Managed[], now: Date): Claim[] {
     const key = keyOf(policy);
     return claimsOf(policy, managed, now).map(({ claim, since }) => {
@@ -76,7 +76,7 @@ export class ClaimIndex {
     });
   }
 
-  /** What of these another policy has asked for earlier, and which. */
+  /** The resources that another policy claimed earlier. */
   contested(policy: FailoverPolicy, managed: readonly Managed[]): ObservedPolicy["contested"] {
     const key = keyOf(policy);
     return managed.flatMap((resource) => {

@@ -8,12 +8,12 @@ import { type PolicyFailure, policyFailure } from "./policy/failure.ts";
 /** On a Namespace: which policies of other namespaces may switch what is in it, as `shop/web, billing/*`. */
 export const CONSENT = "plumbline.dev/failover-policies";
 
-/** Whether policies of this namespace may name resources in every namespace. `everywhere` is a list of namespaces, or `*`. */
+/** `everywhere` is a list of namespaces, or `*`. */
 export function actsEverywhere({ metadata }: FailoverPolicy, everywhere: readonly string[] = []): boolean {
   return everywhere.includes("*") || everywhere.includes(metadata.namespace ?? "");
 }
 
-/** The namespaces beside its own in which the policy names something, by name. */
+/** Sorted by name. */
 export function foreignNamespaces(observed: ObservedPolicy): ForeignNamespace[] {
   const foreign = observed.managed.filter((resource) => isForeign(observed.policy, resource));
   return [...new Set(foreign.map(({ namespace }) => namespace))]
@@ -32,11 +32,11 @@ export function unpermitted(observed: ObservedPolicy): PolicyFailure[] {
 }
 
 /**
- * Whether the policy has begun to become this role. Consent is asked for at the beginning of a switch: without it a site that is already
- * switched is kept as it is, and a switch that is under way is completed, because half of one is worse than either side.
+ * Whether the switch to this role has begun. Consent is required at its beginning: without it a completed site stays as it is, and a
+ * running switch is completed, because half of one is worse than either side.
  */
 export function hasBegun({ metadata, status }: FailoverPolicy, to: Role): boolean {
-  // The role alone can change at one generation: a person confirms what Git has written already, or a site that was outranked is granted the token.
+  // The role alone can change within a generation: a person confirms what Git has written, or an outranked site is granted the token.
   return status?.transition?.to === to && status.transition.generation === (metadata.generation ?? 0);
 }
 
@@ -44,7 +44,7 @@ function isForeign({ metadata }: FailoverPolicy, { namespace }: Managed): boolea
   return namespace !== (metadata.namespace ?? "default");
 }
 
-/** A fence acts on the storage of every namespace, whoever asks for it. */
+/** A fence affects the storage of all namespaces. */
 export function unpermittedFence({ policy, mayFence }: ObservedPolicy): PolicyFailure[] {
   if (!policy.spec.fence || mayFence !== false) return [];
   const message = `A fence acts on the storage of every namespace; add namespace ${policy.metadata.namespace} to --failover-namespaces of the controller (failover.namespaces of the chart), or remove spec.fence`;
@@ -53,7 +53,6 @@ export function unpermittedFence({ policy, mayFence }: ObservedPolicy): PolicyFa
 
 type Blocker = Pick<PolicyFailure, "reason" | "message" | "class">;
 
-/** Why the namespace does not take part. */
 function blockerBy(observed: ObservedPolicy, name: string): Blocker | undefined {
   if (observed.actsEverywhere) return undefined;
   const policy = keyOf(observed.policy);

@@ -5,19 +5,16 @@ import { PRIOR } from "./steps/prior-annotation.ts";
 
 type Transition = NonNullable<FailoverStatus["transition"]>;
 
-/** A step that is done, and how long it took. */
 interface StepDone {
   readonly name: string;
   readonly seconds: number;
 }
 
-/** What changed between two statuses: Events and measurements. */
+/** Events and measurements of a status change. */
 export interface StatusChanges {
   readonly events: readonly EventText[];
   readonly steps: readonly StepDone[];
-  /** Volumes that are writable now, and how long that took. */
   readonly volumes?: { readonly mode: Transition["mode"]; readonly seconds: number };
-  /** A switch that is done, and how long it took. */
   readonly completed?: Pick<Transition, "to" | "mode"> & { readonly seconds: number };
 }
 
@@ -72,7 +69,7 @@ function leftStoppedEvents(before: FailoverStatus | undefined, after: FailoverSt
   return [{ type: "Warning", reason: "ResourceLeftStopped", message }];
 }
 
-/** What was stopped on the way to secondary and runs again: an operator, a parent of Flux or a person does not know of the switch. */
+/** Resources that were stopped for the switch and run again: an operator, a parent of Flux or a person started them. */
 function startedEvents(before: FailoverStatus | undefined, after: FailoverStatus): EventText[] {
   if (after.transition?.to !== "secondary") return [];
   const stopped = new Set(resourcesOf(before).flatMap(({ resource, state }) => (STOPPED.has(state) ? resource : [])));
@@ -103,7 +100,7 @@ function errorEvents(before: FailoverStatus | undefined, after: FailoverStatus):
   return [{ type: "Warning", reason: is.reason, message: is.message }];
 }
 
-/** Not being ready is an Event, so that it is noticed before a switch. While a switch runs, the next one is not judged. */
+/** An Event, so that it is noticed before a switch. During a switch readiness is not evaluated. */
 function readyEvents(before: FailoverStatus | undefined, after: FailoverStatus): EventText[] {
   const [was, is] = [conditionOf(before, "Ready"), conditionOf(after, "Ready")];
   if (is?.status === "True" && was?.status === "False")

@@ -6,13 +6,11 @@ import { failureText } from "./policy/failure.ts";
 
 type StatusFailure = NonNullable<FailoverStatus["failures"]>[number];
 
-/** Something that is wrong with a policy, and the components that cause it, the nearest first. */
 interface PolicyProblem {
   readonly own: Pick<HealthStatement, "reason" | "message" | "ownFault" | "fix">;
   readonly causes: readonly HealthStatement[];
 }
 
-/** What failover policies say to the cause graph. */
 export function edges(): readonly Explainer[] {
   return [policies];
 }
@@ -48,7 +46,7 @@ function planCommand({ metadata: { namespace, name } }: FailoverPolicy): string 
   return `plumbline failover plan ${name} -n ${namespace}`;
 }
 
-/** What the condition reports: resources with what is wrong with each, or fields of the policy. */
+/** Resources with their failures, or fields of the policy. */
 function failureProblems(policy: FailoverPolicy, { reason, message, lastTransitionTime: since }: Condition): PolicyProblem[] {
   // A status of an earlier version has only the condition.
   const { failures = [{ ...componentOf(policy), reason, message }] } = policy.status ?? {};
@@ -65,7 +63,7 @@ function failureProblems(policy: FailoverPolicy, { reason, message, lastTransiti
 /** Reasons of Ready that the other site's own problem already explains. */
 const ABOUT_PEER = new Set(["PeerUnreachable", "PeerMissing"]);
 
-/** A site that works, but could not be switched: each reason with what to do. What was not observed is no problem. */
+/** Why a working site could not be switched. What was not observed is no problem. */
 function readinessProblems(policy: FailoverPolicy, ready: Condition | undefined): PolicyProblem[] {
   if (ready?.status !== "False") return [];
   return failureProblems(policy, ready)
@@ -94,7 +92,7 @@ const FIXES: Readonly<Record<string, string>> = {
   WriteFailed: "fix the write error in the message",
 };
 
-/** Of what is wrong with the policy itself, by the field that it is about. */
+/** By the field of the policy. */
 const POLICY_FIXES: Readonly<Record<string, { readonly field?: string; readonly text: string }>> = {
   PeerRemoved: { field: "spec.peer", text: "set spec.peer again, or delete the token with `plumbline failover forget-peer`" },
   PeerNamesOther: { field: "spec.peer", text: "set spec.peer of the policy at the other site to this policy" },
@@ -134,7 +132,7 @@ const WAIT_FIXES: Readonly<Record<string, string>> = {
   VolumeAttachment: "check why the volume is not detached, and whether its node is up",
 };
 
-/** A switch that waits for what does not come by itself: a volume that does not arrive, a pod that should have ended. */
+/** A switch that waits for something that does not happen by itself: a volume that does not arrive, a pod that should have ended. */
 function waiting(policy: FailoverPolicy): PolicyProblem[] {
   const { transition, summary } = policy.status ?? {};
   if (transition?.completionTime !== undefined) return [];
@@ -169,7 +167,7 @@ function peerProblem(policy: FailoverPolicy): PolicyProblem[] {
     const cause: HealthStatement = {
       component: { kind: "Site", namespace: metadata.namespace ?? "", name: secret },
       domain: "failover",
-      // As long as nothing is to be taken over, it is only not known what the other site does.
+      // Until a takeover is wanted, the state of the other site is only unknown.
       health: wait ? "Down" : "Unknown",
       reason,
       message,

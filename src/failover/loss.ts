@@ -2,15 +2,13 @@ import { secondsBetween } from "../util/duration.ts";
 import type { FailoverPolicy } from "../api/failover/failover-policy.ts";
 import { metaTime } from "../api/time.ts";
 
-/** What a forced takeover by this site would lose, as far as anybody knows. */
+/** What a forced takeover by this site would lose, as far as known. */
 export type ExpectedLoss =
   | {
       readonly known: true;
-      /** What the other site wrote after this is not here. */
       readonly copyTime: string;
-      /** Until when the other site may have written: now, or when it last answered. */
+      /** The latest possible write of the other site: now, or its last answer. */
       readonly until: string;
-      /** Between the two. */
       readonly seconds: number;
       readonly text: string;
     }

@@ -56,7 +56,6 @@ export const failoverLastSync = gauge(
 const STATUSES = ["True", "False", "Unknown"] as const;
 const STATES = ["primary", "secondary", "mixed", "unknown"] as const;
 
-/** The metrics of a policy whose status has changed. */
 export function recordMetrics(
   key: string,
   status: FailoverStatus,
@@ -80,7 +79,7 @@ export function recordMetrics(
     failoverTransitionSeconds.observe({ to: changes.completed.to, mode: changes.completed.mode }, changes.completed.seconds);
 }
 
-/** The policy is gone, or another controller counts it. */
+/** Deleted, or counted by another controller. */
 export function removeMetrics(key: string): void {
   const labels = labelsOf(key);
   for (const state of STATES) failoverState.remove({ ...labels, state });
@@ -90,7 +89,7 @@ export function removeMetrics(key: string): void {
   }
 }
 
-/** A secondary's own volumes do not say when they were last copied to. */
+/** The volumes of a secondary do not report when they were last copied. */
 function lastSyncSeconds({ transition, volumeReplicationStatuses = [], peer }: FailoverStatus): number | undefined {
   const own = transition?.to === "primary" ? oldest(volumeReplicationStatuses.map(({ lastSyncTime }) => lastSyncTime)) : undefined;
   const time = transition?.to === "primary" ? own : peer?.lastSyncTime;

@@ -19,7 +19,6 @@ import type { Peers } from "./token/peers.ts";
 import { isRestored, type PeerView, withoutPeer } from "./token/token.ts";
 import { WriteRights } from "./write-rights.ts";
 
-/** What a policy is about. */
 export interface PolicyScope {
   readonly uid: string | undefined;
   readonly generation: number | undefined;
@@ -27,20 +26,18 @@ export interface PolicyScope {
   readonly watched: WatchedKinds;
 }
 
-/** What this process knows of a policy beyond what the cluster holds. */
+/** State of a policy that is not in the cluster. */
 export interface Progress {
   /** The status that was last queued for writing. */
   published?: FailoverStatus;
-  /** Writes that the watches have not shown yet, and since when they are waited for. */
+  /** Writes that the watches have not delivered yet, and since when. */
   awaited?: { readonly written: readonly WrittenVersion[]; readonly since: number } | undefined;
-  /** What the last writes met with. */
   writeFailures: readonly PolicyFailure[];
   peer?: { readonly view: PeerView; readonly at: number; readonly generation: number | undefined } | undefined;
-  /** How often in a row something had changed under our hands. */
+  /** Consecutive conflicts. */
   conflicts: number;
 }
 
-/** What was read of a policy, and the plan on it. */
 export interface Pass {
   readonly policy: FailoverPolicy;
   readonly plan: SwitchPlan;
@@ -59,11 +56,11 @@ interface PassPlannerOptions {
   everywhere?: readonly string[];
 }
 
-/** How old the other site's answer may be while it is waited for, and while nothing is. */
+/** The maximum age of the other site's answer, while something waits for it and at rest. */
 const PEER_MS = 4_500;
 export const PEER_AT_REST_MS = 20_000;
 
-/** Reads what a policy is about and plans on it, on the watches first and live where something is to be written. */
+/** Plans on the caches first, and on live reads if there is something to write. */
 export class PassPlanner {
   readonly #options: PassPlannerOptions;
   readonly #rights: WriteRights;
@@ -74,8 +71,8 @@ export class PassPlanner {
   }
 
   /**
-   * Through the watches if they show everything and nothing is to be written, else through the server. None: the policy is another by now. Watches may
-   * be behind with our own token, which looks as if it had been restored from a backup.
+   * Uses the caches if they are complete and there is nothing to write, else live reads. Undefined: the policy has changed. The caches may
+   * lag behind our own token, which looks like a restored backup.
    */
   async observe(policy: FailoverPolicy, scope: PolicyScope, progress: Progress, signal: AbortSignal): Promise<Pass | undefined> {
     const { client, served, reader } = this.#options;
@@ -89,7 +86,7 @@ export class PassPlanner {
     return this.#permitted(await this.#plan(fresh, scope, progress, live, signal), signal);
   }
 
-  /** The finalizer is the first write of a switch: before it, every right for the rest has to be there. */
+  /** The finalizer is the first write of a switch: all rights for the rest are checked before it. */
   async #permitted(pass: Pass, signal: AbortSignal): Promise<Pass> {
     if (!hasWork(pass) || hasFinalizer(pass.policy)) return pass;
     const missing = await this.#rights.missing(pass.plan, signal);
@@ -129,10 +126,9 @@ export class PassPlanner {
     return { policy, plan, peer, isLive, now };
   }
 
-  /** What is decided live rests on an answer that came after everything else was read. */
   async #askPeer(policy: FailoverPolicy, progress: Progress, isLive: boolean, signal: AbortSignal): Promise<PeerView> {
     const { generation } = policy.metadata;
-    // Something else may be wanted there too by now.
+    // The other site's policy may have changed too.
     const ageMs = progress.peer?.generation === generation ? performance.now() - (progress.peer?.at ?? -Infinity) : Infinity;
     const oldestMs = policy.status?.transition?.completionTime === undefined ? PEER_MS : PEER_AT_REST_MS;
     if (progress.peer && !isLive && ageMs < oldestMs) return progress.peer.view;
@@ -148,7 +144,6 @@ export function hasWork({ plan, policy }: Pass): boolean {
   return plan.steps.some(({ state, writes, token }) => state === "Act" && (writes.length > 0 || token !== undefined));
 }
 
-/** The status as told, but for what is written into it directly. */
 export function ownParts(published: FailoverStatus, current: FailoverStatus | undefined): FailoverStatus {
   const status = { ...published };
   delete status.token;

@@ -11,13 +11,13 @@ export function removedPeer(policy: FailoverPolicy): PolicyFailure[] {
   return [policyFailure(policy, "PeerRemoved", message, { field: "spec.peer" })];
 }
 
-/** A way to the other site that cannot work, whatever that site does. */
+/** A configuration of the peer that cannot work. */
 export function invalidPeer({ policy, peer }: ObservedPolicy): PolicyFailure[] {
   if (!peer || peer.reachable || peer.field === undefined) return [];
   return [policyFailure(policy, "PeerInvalid", peer.message, { field: peer.field })];
 }
 
-/** A site that came back from a backup: what it holds and what its volumes have may both be of an earlier day. */
+/** A site restored from a backup: its token and its volumes may be outdated. */
 export function restored({ policy, peer }: ObservedPolicy): PolicyFailure[] {
   if (!peer?.reachable || !peer.exists || !peer.observedToken || !isRestored(policy, peer)) return [];
   const { name, namespace } = policy.metadata;
@@ -29,7 +29,7 @@ export function restored({ policy, peer }: ObservedPolicy): PolicyFailure[] {
   return [policyFailure(policy, "Restored", message, { field: "status.token" })];
 }
 
-/** This site was outranked: until it is a secondary, whatever is wanted has to wait. */
+/** This site was outranked: it must become a secondary first. */
 export function splits({ policy, peer }: ObservedPolicy, token: TokenDecision | undefined): PolicyFailure[] {
   if (!token?.mustDemote) return [];
   const holds = peer?.reachable && peer.exists && peer.token?.state === "Held" ? ` holds epoch ${peer.token.epoch}` : " may write";
@@ -37,7 +37,7 @@ export function splits({ policy, peer }: ObservedPolicy, token: TokenDecision | 
   return [policyFailure(policy, "SplitBrain", message, { class: "Transient" })];
 }
 
-/** A force that would count if it were about this object. */
+/** A force that names another object or epoch. */
 export function ignoredForce(policy: FailoverPolicy): PolicyFailure[] {
   const { metadata, spec, status } = policy;
   const { force } = spec;

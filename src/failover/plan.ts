@@ -40,7 +40,7 @@ import { type PolicyFailure, resourceFailure } from "./policy/failure.ts";
 const WAITING_MS = 5_000;
 const RESTING_MS = 20_000;
 
-/** What a token decision rests on, of what was seen of the resources. */
+/** The input of a token decision from the resources. */
 export function tokenFacts(observed: ObservedPolicy): Omit<TokenInput, "policy" | "mode" | "peer"> {
   return {
     demoted: areDemoted(observed, fenceAnnotationOf(observed.policy)),
@@ -51,27 +51,26 @@ export function tokenFacts(observed: ObservedPolicy): Omit<TokenInput, "policy" 
   };
 }
 
-/** Plans for a policy on what a reader shows of its resources. */
 export function planFrom(reader: ResourceReader, served: ServedKinds, known: KnownOfPolicy): SwitchPlan {
   const { policy, peer } = known;
   const observed = observePolicy(reader, served, known);
   return plan(observed, peer && decideToken({ policy, mode: modeOf(policy.spec) ?? "safe", ...tokenFacts(observed), peer }));
 }
 
-/** What has to be done, in its order, what it waits for, and what is in the way. With `spec.peer` nothing is started without a token decision. */
+/** With `spec.peer` nothing is started without a token decision. */
 export function plan(observed: ObservedPolicy, token?: TokenDecision): SwitchPlan {
   const { policy } = observed;
   const mode = modeOf(policy.spec) ?? "safe";
   const { problems } = managedBy(policy);
   const to = token?.mustDemote || policy.spec.desiredState !== "primary" ? "secondary" : "primary";
 
-  // What has begun is not left half-way, and a site that was outranked must stop.
+  // A running switch is not left half-way, and an outranked site must stop.
   const mayReject = !token?.mustDemote && !hasBegun(policy, to);
   const blockers = ownerBlockers(observed, to);
   const foreign = [...unpermitted(observed), ...(to === "primary" ? unpermittedFence(observed) : [])];
   const isPromoting = to === "primary" && !isComplete(policy, to) && promoteVolumes(observed, mode).writes.length > 0;
   const fence = to === "primary" && problems.length === 0 ? fencing(observed, token, isPromoting) : undefined;
-  // A group that became unusable says nothing about the workloads of a site that was outranked: they are stopped all the same.
+  // A group that became unusable does not keep the workloads of an outranked site running.
   const blocking = Object.groupBy(blockersOf(observed, to), ({ kind }) =>
     token?.mustDemote && kind === "VolumeGroupReplication" ? "reported" : "rejected",
   );
@@ -82,7 +81,7 @@ export function plan(observed: ObservedPolicy, token?: TokenDecision): SwitchPla
   const rejections = [
     ...problems,
     ...(rejectsPeer ? wrongPeer : []),
-    // Also of a primary at rest: it may be one of long ago. What it must stop it still stops.
+    // Also at rest: its data may be old. What it must stop is still stopped.
     ...(to === "primary" && !isForced(policy) ? restored(observed) : []),
     ...(blocking.rejected ?? []),
     ...(mayReject ? [...blockers, ...foreign] : []),
@@ -102,9 +101,9 @@ export function plan(observed: ObservedPolicy, token?: TokenDecision): SwitchPla
     ...(to === "primary" ? prior.lost : []),
     ...(isAwaited ? notAvailable(observed) : []),
   ];
-  // The site is what a person wants: that Git does not is an error of the owner, and the switch is complete all the same.
+  // The site is in the role that a person wants: a different role in Git is an error of the owner, and the switch is complete.
   const reverts = observed.revert ? [revertFailure(policy, observed.revert)] : [];
-  // Nor does it become less complete when the way to the other site goes wrong afterwards.
+  // A complete switch stays complete if the peer fails afterwards.
   const peerFailures = rejectsPeer ? [] : wrongPeer;
   const isDone = steps.every(({ state }) => state === "Done");
   const complete = isDone && rejections.length === 0 && failures.length === 0;
@@ -116,7 +115,7 @@ export function plan(observed: ObservedPolicy, token?: TokenDecision): SwitchPla
     to,
     mode,
     rejections,
-    // A forced takeover knows that the peer does not work: what stops it now comes first.
+    // A forced takeover expects that the peer does not work: other failures come first.
     failures: [...reverts, ...failures, ...peerFailures],
     notes: ownerNotes(observed),
     steps,
@@ -138,7 +137,6 @@ export function plan(observed: ObservedPolicy, token?: TokenDecision): SwitchPla
   };
 }
 
-/** The same plan, of which nothing may be written for these reasons. */
 export function blockedFor(made: SwitchPlan, reasons: readonly PolicyFailure[]): SwitchPlan {
   const rejections = [...made.rejections, ...reasons];
   return { ...made, rejections, steps: made.steps.map(withheld), complete: false, requeueAfterMs: WAITING_MS };
@@ -156,7 +154,7 @@ function stepsOf(observed: ObservedPolicy, { to, mode, token, fence }: Course): 
   return to === "secondary" ? toSecondary(observed, mode, token) : toPrimary(observed, mode, token, fence);
 }
 
-/** What refuses a switch to this role, whether it is wanted now or not. */
+/** What rejects a switch to this role, wanted now or not. */
 function blockersOf(observed: ObservedPolicy, to: SwitchPlan["to"]): PolicyFailure[] {
   return [
     ...(to === "primary" ? removedPeer(observed.policy) : []),
@@ -166,7 +164,7 @@ function blockersOf(observed: ObservedPolicy, to: SwitchPlan["to"]): PolicyFailu
   ];
 }
 
-/** What would stand against a switch from here to the other role. */
+/** What would reject a switch to the other role. */
 function obstacles(observed: ObservedPolicy, from: SwitchPlan["to"]): PolicyFailure[] {
   const to = from === "primary" ? "secondary" : "primary";
   return [
@@ -180,7 +178,7 @@ function obstacles(observed: ObservedPolicy, from: SwitchPlan["to"]): PolicyFail
   ];
 }
 
-/** What GitOps would undo, or has not been found. */
+/** Changes that GitOps would revert, or owners that are missing. */
 function ownerBlockers(observed: ObservedPolicy, to: SwitchPlan["to"]): PolicyFailure[] {
   return [...missingApplications(observed), ...templatedApplications(observed), ...ownedVolumes(observed, to)];
 }
@@ -189,7 +187,6 @@ function sooner(one: number | undefined, other: number | undefined): number | un
   return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
 }
 
-/** The states of resources with what is wrong with each. */
 function withNotes(states: readonly ResourceState[], notes: readonly PolicyFailure[]): ResourceState[] {
   const byObject = new Map(notes.map((failure) => [`${failure.kind} ${failure.namespace}/${failure.name}`, failure.message]));
   return states.map((state) => {
@@ -205,7 +202,7 @@ function requeue({
   isDone,
   complete,
 }: Pick<SwitchPlan, "to" | "rejections" | "complete"> & { isDone: boolean }): number | undefined {
-  // What is wrong with the policy itself only a change of the policy fixes.
+  // An invalid policy needs a change of the policy.
   if (rejections.length > 0) return rejections.every(({ reason }) => reason === "Invalid") ? undefined : RESTING_MS;
   if (!isDone) return WAITING_MS;
   return to === "primary" && complete ? undefined : RESTING_MS;
@@ -223,7 +220,7 @@ function contests({ contested }: ObservedPolicy): PolicyFailure[] {
   });
 }
 
-/** Without a token: the reason why volumes are promoted that another site still sends to. */
+/** Without a token: the reason for promoting volumes that another site still replicates to. */
 function forcedAlone(observed: ObservedPolicy): string | undefined {
   const { policy } = observed;
   if (hasToken(policy) || !isForced(policy) || isComplete(policy)) return undefined;

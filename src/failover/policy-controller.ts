@@ -25,35 +25,33 @@ import { isExternal, ServedKinds } from "./observe/served-kinds.ts";
 import { managedBy, type Managed } from "./policy/managed.ts";
 
 export interface FailoverOptions {
-  /** Fenced where there is an election: only the leader switches. */
+  /** Fenced if there is an election: only the leader switches. */
   client: KubeClient;
   log: Log;
   events: Pick<EventRecorder, "record">;
   budget: WriteBudget;
-  /** The annotation by which external-dns is told which names are its own. */
+  /** The annotation with which external-dns marks the names that it owns. */
   dnsAnnotation?: string;
   /** Namespaces whose policies may act in every namespace; `*` is all of them. */
   everywhere?: readonly string[];
-  /** How long it is believed that the cluster does not serve a kind. */
+  /** How long a missing kind is cached. */
   absentMs?: number;
 }
 
 export interface PolicyControllerOptions extends FailoverOptions {
   policies: Cache<FailoverPolicy>;
   writer: Pick<StatusWriter<FailoverPolicy>, "set" | "forget">;
-  /** Reads the other site's policy. */
   peers: Pick<Peers, "ask" | "close">;
 }
 
 const WORKERS = 8;
-/** How long watches may take to show what we wrote; then the server is asked. */
+/** How long to wait for the watches after a write; then the server is read. */
 const CATCH_UP_MS = 1_000;
 const RETRY = { minMs: 25, maxMs: 5_000 };
 const RECHECK_MS = 5_000;
 /** After this many conflicts in a row, report it. */
 const MAX_CONFLICTS = 6;
 
-/** Makes this cluster the primary or the secondary site of what policies name. */
 export function addFailover(manager: Manager, options: FailoverOptions): void {
   const { client, log, budget } = options;
   const policies = manager.lateCache(FailoverPolicy);
@@ -64,8 +62,8 @@ export function addFailover(manager: Manager, options: FailoverOptions): void {
 }
 
 /**
- * Switches the site of each policy. A pass plans on what the watches show; only if there is something to write, it looks at the server itself, plans
- * again, and carries out that.
+ * Switches the site of each policy. A pass plans on the caches; if there is something to write, it reads live, plans again, and executes
+ * that plan.
  */
 export class PolicyController implements Runnable {
   readonly name = "failover";
@@ -77,7 +75,7 @@ export class PolicyController implements Runnable {
   #claims = new ClaimIndex();
   readonly #scopes = new Map<string, PolicyScope>();
   readonly #progress = new Map<string, Progress>();
-  /** What the watches were last told to follow is of these answers; undefined when scopes have changed since. */
+  /** The discovery version of the followed kinds; undefined if scopes have changed since. */
   #followed: number | undefined;
 
   constructor(options: PolicyControllerOptions) {
@@ -163,7 +161,7 @@ export class PolicyController implements Runnable {
     return { requeueAfter: outcome.failures.length > 0 ? RECHECK_MS : CATCH_UP_MS };
   }
 
-  /** How long to wait for the watches to show what we wrote last; 0 when they do, or will not. */
+  /** How long to wait until the watches include our last write; 0 if they do, or will not. */
   #behindMs(progress: Progress): number {
     if (!progress.awaited || this.#reader.hasCaughtUp(progress.awaited.written)) {
       progress.awaited = undefined;
@@ -173,7 +171,7 @@ export class PolicyController implements Runnable {
   }
 
   async #follow(watched: WatchedKinds, signal: AbortSignal): Promise<void> {
-    // Whether there are autoscalers of another project matters when something is to be written, and is asked again then.
+    // Whether KEDA is installed matters only for writes, and is checked again then.
     const wanted = [...watched.keys()].filter(isExternal).filter((kind) => kind !== "ScaledObject" || !this.#served.knows(kind));
     await this.#served.ask(wanted, signal);
     if (this.#followed !== this.#served.changes) {
@@ -183,7 +181,7 @@ export class PolicyController implements Runnable {
     await this.#reader.waitUntilRead(watched, signal);
   }
 
-  /** Whether the record of what the policy asks for had to be written: before it is, nothing else may be. */
+  /** Whether the claims had to be written: nothing else may be written before. */
   async #recordsClaims(policy: FailoverPolicy, { managed }: PolicyScope, signal: AbortSignal): Promise<boolean> {
     const claims = this.#claims.record(policy, managed, new Date());
     const recorded = policy.status?.claims ?? [];
@@ -193,7 +191,7 @@ export class PolicyController implements Runnable {
     return true;
   }
 
-  /** None: there is nothing to write. The status is told before, as far as the writes allow. */
+  /** Undefined if there is nothing to write. The status is reported before the writes, if possible. */
   async #act(pass: Pass, deps: WriteDeps, report: () => void, signal: AbortSignal): Promise<WriteResult | undefined> {
     const { policy, plan, isLive } = pass;
     if (isLive && hasWork(pass)) return act(plan, policy, { ...deps, onPolicyWritten: report }, signal);
@@ -204,10 +202,10 @@ export class PolicyController implements Runnable {
 
   #requeue(progress: Progress, { policy, plan, isLive }: Pass): Result {
     progress.conflicts = 0;
-    // Whatever the watches have not shown by now, the server has told.
+    // The live read has replaced what the watches lack.
     progress.awaited = undefined;
     const peerMs = policy.spec.peer && (plan.complete ? PEER_AT_REST_MS : RECHECK_MS);
-    // What the watches ask for, the server may know to be done.
+    // On live data the work may already be done.
     const againMs = isLive && !plan.complete ? RECHECK_MS : Infinity;
     const requeueAfter = Math.min(plan.requeueAfterMs ?? Infinity, peerMs ?? Infinity, againMs);
     return Number.isFinite(requeueAfter) ? { requeueAfter } : undefined;

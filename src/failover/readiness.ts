@@ -14,11 +14,11 @@ export const AGE_STEPS = 4;
 
 interface Volumes {
   readonly findings: ReadyFinding[];
-  /** When a copy becomes too old. */
+  /** When copies become too old. */
   readonly expiries: readonly number[];
 }
 
-/** Judges what was observed at rest. `obstacles`: what would refuse a switch to the other role, or lose what was remembered. */
+/** Evaluated at rest. `obstacles`: what would reject a switch to the other role, or lose prior states. */
 export function readiness(
   observed: ObservedPolicy,
   { to, steps, rejections, failures }: Pick<SwitchPlan, "to" | "steps" | "rejections" | "failures">,
@@ -35,7 +35,7 @@ export function readiness(
     status: sorted[0]?.status ?? "True",
     reason: sorted[0]?.reason ?? "Ready",
     findings: sorted,
-    // One beyond, as it is too old only when it is older.
+    // One more, since it is too old only when it is older.
     ...(Number.isFinite(next) && { recheckAfterMs: Math.max(0, next - observed.now.getTime()) + 1 }),
   };
 }
@@ -73,7 +73,7 @@ function volumeFindings(observed: ObservedPolicy, to: SwitchPlan["to"]): Volumes
 
 type FoundVolume = { readonly resource: Managed; readonly object: VolumeReplication };
 
-/** On a primary csi-addons reports both: whether a volume is replicated, and when it was last copied. */
+/** On a primary csi-addons reports whether a volume is replicated, and when it was last copied. */
 function copiedFromHere({ policy, now }: ObservedPolicy, volumes: readonly FoundVolume[]): Volumes {
   const { maxCopyAge } = policy.spec;
   const limitMs = (seconds(maxCopyAge) ?? Infinity) * 1000;
@@ -104,7 +104,7 @@ function copiedFromHere({ policy, now }: ObservedPolicy, volumes: readonly Found
   return { findings, expiries };
 }
 
-/** On a secondary the other site knows better; without it, only that something is being copied can be seen. */
+/** On a secondary the other site knows more; without it, only that something is being copied is visible. */
 function copiedToHere({ policy, peer, now }: ObservedPolicy, volumes: readonly FoundVolume[]): Volumes {
   const { maxCopyAge } = policy.spec;
   const { name, namespace } = policy.metadata;
@@ -112,7 +112,7 @@ function copiedToHere({ policy, peer, now }: ObservedPolicy, volumes: readonly F
   const find = (status: "False" | "Unknown", reason: string, message: string) =>
     findings.push({ kind: "FailoverPolicy", ...(namespace !== undefined && { namespace }), name, status, reason, message });
   if (policy.spec.peer) {
-    // That it cannot be asked is a finding of its own.
+    // An unreachable peer is a finding of its own.
     if (!peer?.reachable || !peer.exists) return { findings, expiries: [] };
     if (peer.desiredState !== "primary") {
       find("Unknown", "NotObserved", "Neither site is primary, so nothing is copied");
@@ -137,7 +137,7 @@ function copiedToHere({ policy, peer, now }: ObservedPolicy, volumes: readonly F
   return { findings, expiries: Number.isFinite(expiry) && expiry >= now.getTime() ? [expiry] : [] };
 }
 
-/** csi-addons' words for a volume that the other side sends to. */
+/** csi-addons' terms for a volume that the other side replicates to. */
 function isReceiving(volume: VolumeReplication): boolean {
   return conditionOf(volume, "Resyncing")?.status === "True";
 }
@@ -147,7 +147,7 @@ function conditionOf({ metadata, status }: VolumeReplication, type: string): Con
   return condition?.observedGeneration === undefined || condition.observedGeneration === metadata.generation ? condition : undefined;
 }
 
-/** What stands against a switch may stand against both roles. */
+/** An obstacle may apply to both roles. */
 function once(findings: readonly ReadyFinding[]): ReadyFinding[] {
   const byText = new Map(findings.map((finding) => [`${finding.kind} ${keyOf({ metadata: finding })} ${finding.message}`, finding]));
   return [...byText.values()];

@@ -12,13 +12,11 @@ import { failureText, type PolicyFailure } from "./policy/failure.ts";
 import { isVolumeKind } from "./policy/managed.ts";
 
 interface Outcome {
-  /** What acting met with. */
   readonly failures: readonly PolicyFailure[];
-  /** What the other site said in this pass. */
   readonly peer?: PeerView | undefined;
 }
 
-/** Builds the next status. Token and claims are written elsewhere and stay as they are. The same input gives the same status. */
+/** Token and claims are written elsewhere and stay as they are. Equal input gives an equal status. */
 export function report(
   previous: FailoverStatus | undefined,
   policy: FailoverPolicy,
@@ -119,7 +117,7 @@ function resourceKey(kind: string, { namespace = "", name }: { namespace?: strin
   return `${kind}/${namespace}/${name}`;
 }
 
-/** How many are where they should be, in the words that the program before this one used. */
+/** In the words of the predecessor of this program. */
 function workloadStatus({ to, resources }: SwitchPlan): string {
   const of = (kinds: readonly string[]) => resources.filter(({ resource }) => kinds.includes(resource.kind));
   const [scaled, cronJobs, flux] = [
@@ -174,13 +172,13 @@ function readyCondition({ ready }: SwitchPlan, failures: readonly PolicyFailure[
     observedGeneration,
   });
   const [failure] = failures;
-  // What could not be written is not in the plan.
+  // A failed write is not in the plan.
   if (ready.status === "True" && failure) return condition("False", failure.reason, failures.map(failureText).join("; "));
   const calm = ready.status === "True" ? "This site can be switched" : "A switch is under way";
   return condition(ready.status, ready.reason, ready.findings.length > 0 ? ready.findings.map(failureText).join("; ") : calm);
 }
 
-/** The first step that is not done; one that is held up says more than one that only comes after it. */
+/** The first step that is not done; a blocked one says more than one that is pending. */
 function unfinished({ steps }: SwitchPlan): SwitchStep | undefined {
   return steps.find(({ state }) => state !== "Done");
 }
@@ -210,7 +208,6 @@ function objectName({ namespace, name }: { namespace?: string | undefined; name:
 
 type PeerStatus = NonNullable<FailoverStatus["peer"]>;
 
-/** What was last heard of the copy here is kept: it is what a forced takeover starts from. */
 function peerStatus(peer: PeerView, previous: PeerStatus | undefined, time: string): PeerStatus {
   const { lastSyncTime, lastAnswerTime } = previous ?? {};
   const seen = latestToken(peer, previous?.seen);
@@ -235,7 +232,7 @@ function peerStatus(peer: PeerView, previous: PeerStatus | undefined, time: stri
   };
 }
 
-/** A later token than the last one is kept, an earlier one of the same object is not: its cluster was restored, and has to be told. */
+/** A later token replaces the last one, an earlier one of the same object does not: its cluster was restored, and must be told. */
 function latestToken(peer: PeerView, previous: PeerStatus["seen"]): PeerStatus["seen"] {
   if (!peer.reachable || !peer.exists || !peer.token || peer.uid === undefined) return previous;
   const { epoch, state } = peer.token;

@@ -13,10 +13,10 @@ const STATE = { Done: "Done", Act: "Running", Wait: "Waiting", Pending: "Pending
   StepStatus["state"]
 >;
 
-/** What a step usually takes. csi-addons looks at a demoted volume after 15 s and then every 30 s, and the storage needs some time of its own. */
+/** Usual durations. csi-addons checks a demoted volume after 15 s and then every 30 s, and the storage needs some time. */
 const USUAL_SECONDS: Partial<Record<SwitchStep["name"], number>> = { AwaitCopy: 60 };
 
-/** The switch that is running or the last one, and those before it. */
+/** The running or last switch, and the earlier ones. */
 export function transitions(
   previous: Pick<FailoverStatus, "transition" | "history">,
   policy: FailoverPolicy,
@@ -25,7 +25,7 @@ export function transitions(
   now: Date,
 ): Pick<FailoverStatus, "transition" | "history"> {
   const { transition, history = [] } = previous;
-  // What is refused has not begun.
+  // A rejected switch has not begun.
   if (plan.rejections.length > 0) return { ...(transition && { transition }), ...(previous.history && { history }) };
   const generation = policy.metadata.generation ?? 0;
   const before = transition && isContinued(transition, plan, completed, generation) ? transition : undefined;
@@ -36,13 +36,13 @@ export function transitions(
   };
 }
 
-/** An edit of the policy begins another switch, unless everything is as it should be already. */
+/** An edit of the policy begins another switch, unless everything is complete already. */
 function isContinued(transition: Transition, plan: SwitchPlan, completed: boolean, generation: number): boolean {
   if (transition.to !== plan.to) return false;
   return transition.generation === generation || (transition.completionTime !== undefined && completed);
 }
 
-/** The token keeps the reason too: the one who forced it may have died before it could say so here. */
+/** Also from the token: the process that forced it may have died before it reported the reason. */
 function forcedBy({ status }: FailoverPolicy, plan: SwitchPlan): string | undefined {
   return plan.forced ?? (plan.to === "primary" && status?.token?.state === "Held" ? status.token.forced : undefined);
 }

@@ -4,7 +4,7 @@ import type { SwitchPlan, PlannedWrite } from "./steps/step.ts";
 import type { PolicyFailure } from "./policy/failure.ts";
 
 const REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
-/** How long an answer is believed. A right that was missing is asked for again with the next pass. */
+/** How long a granted right is cached. A missing one is checked again with the next pass. */
 const ALLOWED_MS = 60_000;
 const DENIED_MS = 5_000;
 
@@ -13,7 +13,6 @@ interface Answer {
   readonly at: number;
 }
 
-/** Whether this controller may make the writes of a plan, asked before the first of them. */
 export class WriteRights {
   readonly #client: KubeClient;
   readonly #answers = new Map<string, Answer>();
@@ -23,8 +22,8 @@ export class WriteRights {
   }
 
   /**
-   * One failure for each kind and namespace of which something is to be written, now or in a later step, and may not. None for a site that was
-   * outranked: it stops what it can, because the other site writes.
+   * One failure per kind and namespace with a planned write that is not permitted. None for an outranked site: it stops what it can,
+   * because the other site writes.
    */
   async missing({ steps, failures: problems }: SwitchPlan, signal: AbortSignal): Promise<PolicyFailure[]> {
     if (problems.some(({ reason }) => reason === "SplitBrain")) return [];
@@ -63,7 +62,7 @@ export class WriteRights {
     return answer && performance.now() - answer.at < (answer.allowed ? ALLOWED_MS : DENIED_MS) ? answer.allowed : undefined;
   }
 
-  /** True if the check fails: the write itself then shows it. */
+  /** True if the check fails: the write itself shows the error. */
   async #ask(scope: string, write: PlannedWrite, namespace: string, signal: AbortSignal): Promise<boolean> {
     const { group, plural: resource } = write.kind;
     const resourceAttributes = { namespace, group, resource, verb: verbOf(write) };

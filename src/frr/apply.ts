@@ -9,7 +9,7 @@ import { lineTexts, NO_CHANGE, RunningState, type FragmentOutcome } from "./runn
 
 export type { FragmentOutcome } from "./running-state.ts";
 
-/** As a function it is only asked when the last pass over this instance has left no memory of it: who asks is the only one to configure it. */
+/** A function is called only if the last pass over this instance left no cache: the caller is the only one that configures it. */
 export type Applied = readonly Fragment[] | (() => readonly Fragment[]);
 
 export interface OwnedLine {
@@ -22,7 +22,7 @@ export interface ReadBackResult {
   readonly foreign: readonly string[];
   /** Lines that were removed or changed from outside since the last pass, and are restored. */
   readonly restored?: readonly OwnedLine[];
-  /** What was not as it should be when all was read back. */
+  /** Differences found when everything was read back. */
   readonly differed: readonly string[];
   /** Lines that FRR accepted but does not have, not even after a repair. */
   readonly lost?: readonly OwnedLine[];
@@ -35,8 +35,8 @@ interface FinishOptions {
 }
 
 /**
- * One pass over a router's FRR: change fragment by fragment, read back once. It begins with what the last pass read at its end; what a person did since then is
- * found when all is read back, or when FRR rejects something for it.
+ * One pass over a router's FRR: changes fragment by fragment, and reads back once. It starts with what the last pass read at its end;
+ * changes since then are found when everything is read back, or when FRR rejects a line.
  */
 export class FrrPass {
   readonly #running: RunningState;
@@ -49,17 +49,17 @@ export class FrrPass {
     this.#strangers = running.isIntact ? [] : running.compare().stray;
   }
 
-  /** `applied` is what earlier passes put there, and what should stay unless it is replaced or removed. */
+  /** `applied`: the fragments of earlier passes, which stay unless they are replaced or removed. */
   static async open(instance: FrrInstance, applied: Applied, signal: AbortSignal): Promise<FrrPass> {
     return new FrrPass(await RunningState.of(instance, (memory) => recall(memory, applied), signal));
   }
 
-  /** The whole configuration as it is wanted now, in the words of this FRR. */
+  /** The wanted configuration, in the syntax of this FRR version. */
   get configuration(): string {
     return this.#running.configuration;
   }
 
-  /** Brings a fragment in, in place of its earlier form. Only the difference is sent; a line that FRR rejects takes back the others. */
+  /** Applies a fragment in place of its earlier version. Only the difference is sent; if FRR rejects a line, the others are reverted. */
   async apply(fragment: Fragment): Promise<FragmentOutcome> {
     const known = this.#memory.known(fragment);
     const { entries, unsayable } = this.#inLines(known);
@@ -83,13 +83,13 @@ export class FrrPass {
     return outcome;
   }
 
-  /** Brings in text that a person wrote. FRR's own script does it, since only that knows how to say anything there is. */
+  /** Applies raw text with FRR's own script, which supports every command. */
   async applyRaw(fragment: Fragment): Promise<FragmentOutcome> {
     const { unsayable } = this.#inLines(fragment);
     return unsayable ?? (await putRaw(this.#running, fragment.owner, fragment));
   }
 
-  /** Takes down BGP with all its instances, and sets up these fragments. What else there was is for the caller to bring again. */
+  /** Removes BGP with all its instances, and applies these fragments. The caller must apply the others again. */
   async rebuild(fragments: readonly Fragment[]): Promise<FragmentOutcome> {
     const torn = await this.#surely(() => {
       const { have } = this.#running;
@@ -106,9 +106,9 @@ export class FrrPass {
   }
 
   /**
-   * Reads everything back. Removes lines without an owner and sends missing ones again; what differs even then is repaired once by FRR's own script. A pass that went on from
-   * the last one may leave the reading to the next, if FRR accepted every line. With `keepForeign` lines without an owner stay, and the script does not run:
-   * it would remove it.
+   * Reads everything back. Removes lines without an owner and sends missing ones again; remaining differences are repaired once by FRR's
+   * own script. A pass that continues from the last one may leave the reading to the next, if FRR accepted every line. With `keepForeign`
+   * lines without an owner stay, and the script does not run: it would remove them.
    */
   async finish({ repair = true, readBack = true, keepForeign = false }: FinishOptions = {}): Promise<ReadBackResult> {
     const running = this.#running;
@@ -119,7 +119,7 @@ export class FrrPass {
     if (running.isToBeRead) await running.read();
     const compare = () => (keepForeign ? { stray: [], missing: running.compare().missing } : running.compare());
     const { stray, missing } = compare();
-    // mgmtd 10 may forget a line of this pass when somebody else's session ends: that is nobody's change.
+    // mgmtd 10 may lose a line of this pass when another session ends: that is no foreign change.
     const forgotten = new Set([...stray, ...missing].filter((entry) => entry.daemon === "mgmtd" && running.hasTouched(entry)));
     if (stray.length > 0 || missing.length > 0) {
       const wanted = (entry: ConfigEntry) => this.#memory.desired.has(entry);
@@ -143,7 +143,7 @@ export class FrrPass {
     return { foreign, differed, ...(restored.length > 0 && { restored }), ...(lost.length > 0 && { lost }) };
   }
 
-  /** Lines that are not valid are rejected before anything is sent to FRR. */
+  /** Invalid lines are rejected before anything is sent to FRR. */
   #inLines(fragment: Fragment): { entries: readonly ConfigEntry[]; unsayable?: FragmentOutcome } {
     try {
       return { entries: this.#memory.dialect.entries(fragment) };

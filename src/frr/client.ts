@@ -6,18 +6,17 @@ import { Vty } from "./vty.ts";
 export interface FrrVersion {
   readonly major: number;
   readonly minor: number;
-  /** As FRR says it, `8.4.4`. */
   readonly text: string;
 }
 
 export interface FrrClientOptions {
-  /** Where the daemons have their sockets, `<daemon>.vty`. */
+  /** The directory of the sockets, `<daemon>.vty`. */
   directory: string;
   /** How long a daemon may take to answer. */
   deadlineMs?: number;
 }
 
-/** The running daemons of one FRR. Connections are opened when needed, shared, and opened again after a daemon was away. */
+/** The running daemons of one FRR. Connections are opened on demand, shared, and reopened after a daemon was away. */
 export class FrrClient {
   readonly directory: string;
   readonly #deadlineMs: number | undefined;
@@ -30,13 +29,13 @@ export class FrrClient {
     this.#deadlineMs = deadlineMs;
   }
 
-  /** The daemons whose sockets are there, by name. One that was killed may be among them. */
+  /** Daemons with a socket. A killed one may be among them. */
   async daemons(): Promise<string[]> {
     const names = await readdir(this.directory).catch(() => []);
     return names.flatMap((name) => (name.endsWith(".vty") ? [name.slice(0, -".vty".length)] : [])).sort();
   }
 
-  /** Stays the same for as long as the daemon runs, and changes when it is restarted. Undefined while it has no socket. */
+  /** Changes when the daemon is restarted. Undefined while it has no socket. */
   async identity(daemon: string): Promise<string | undefined> {
     const connected = this.#connected.get(daemon);
     if (connected?.vty.open && connected.identity) return connected.identity;
@@ -46,18 +45,18 @@ export class FrrClient {
     return identity;
   }
 
-  /** The connection to it, if there is one: it does not outlive the daemon. */
+  /** The existing connection, if any: it does not outlive the daemon. */
   connection(daemon: string): Vty | undefined {
     const vty = this.#connected.get(daemon)?.vty;
     return vty?.open ? vty : undefined;
   }
 
-  /** The connection for reading, shared by all who ask. Configuration mode is not for this one: see `open`. */
+  /** The shared connection for reading. For configuration mode see `open`. */
   async vty(daemon: string, signal: AbortSignal): Promise<Vty> {
     for (let known = this.#vtys.get(daemon); known; known = this.#vtys.get(daemon)) {
       const vty = await known.catch(() => undefined);
       if (vty?.open) return vty;
-      // Lost, or given up by the one who began to connect: that is no verdict on our own attempt.
+      // Lost, or aborted by another caller: try again.
       if (this.#vtys.get(daemon) === known) this.#vtys.delete(daemon);
     }
     const connecting = this.open(daemon, signal);
@@ -67,7 +66,7 @@ export class FrrClient {
     return vty;
   }
 
-  /** A connection of the caller's own, with contexts of its own, for the caller to close. */
+  /** A separate connection, for the caller to close. */
   open(daemon: string, signal: AbortSignal): Promise<Vty> {
     return Vty.connect(this.#path(daemon), { daemon, signal, ...(this.#deadlineMs === undefined ? {} : { deadlineMs: this.#deadlineMs }) });
   }
@@ -82,7 +81,7 @@ export class FrrClient {
     return version;
   }
 
-  /** The daemon's own part of the configuration, without the words around it. */
+  /** Without header and footer. */
   async runningConfig(daemon: string, signal: AbortSignal): Promise<string> {
     const text = await (await this.vty(daemon, signal)).must("show running-config", signal);
     return text.replace(/^\s*Building configuration\.\.\.\s*Current configuration:\s*\n/, "");

@@ -5,18 +5,18 @@ import type { FrrClient } from "./client.ts";
 import { VtyError } from "./error.ts";
 import { errorText, VtyStatus, type Vty } from "./vty.ts";
 
-/** Zebra tells bgpd within milliseconds, unless the machine is very busy. */
+/** Zebra informs bgpd within milliseconds, unless the machine is very busy. */
 const TRY_AGAIN_MS = 5_000;
-/** bgpd's messages while it has not heard from zebra that a VNI went. */
+/** bgpd's messages before it knows that a VNI is gone. */
 const VNI_STAYS = /unconfigure l3vni|already running/i;
-/** mgmtd's message when it forgot the context, as it may when somebody else's session ends. */
+/** mgmtd's message when it lost the context, as it may when another session ends. */
 const CONTEXT_LOST = /deleted by another process/;
 const ASK_AGAIN_MS = 10;
 /** mgmtd's message when zebra or staticd leaves during a commit. */
 const BACKEND_LOST = /^Backend daemon disconnected/m;
 /** Longer than any answer may take, and longer than mgmtd may be busy. */
 const IDLE_MS = 120_000;
-/** The last one of each router. */
+/** The last session of each router. */
 const latest = new WeakMap<FrrClient, ConfigSession>();
 
 interface Connection {
@@ -24,7 +24,7 @@ interface Connection {
   path: Path;
 }
 
-/** Our own connections in configuration mode, one for each daemon that gets lines. */
+/** Separate connections in configuration mode, one per daemon. */
 export class ConfigSession {
   readonly #router: FrrClient;
   readonly #signal: AbortSignal;
@@ -34,20 +34,21 @@ export class ConfigSession {
   constructor(router: FrrClient, signal: AbortSignal) {
     this.#router = router;
     this.#signal = signal;
-    // A pass that failed leaves its connections. When a session of mgmtd 10 ends, it forgets what another one is committing: it has to end before that begins.
+    // A failed pass leaves its connections. When a session of mgmtd 10 ends, it forgets what another one is committing: it must end before
+    // that begins.
     latest.get(router)?.close();
     latest.set(router, this);
   }
 
-  /** Gets ready for these daemons, for all of them at once. */
+  /** Enters configuration mode in all of these at once. */
   async open(daemons: readonly string[]): Promise<void> {
     const absent = new Set(daemons.filter((daemon) => !this.#connections.has(daemon)));
     await Promise.all(Array.from(absent, (daemon) => this.#connect(daemon)));
   }
 
-  /** FRR's message when it rejects a line. A daemon that does not run or does not answer is thrown: that is not the fault of a line. */
+  /** Returns FRR's message if it rejects the line. Throws if a daemon does not run or answer. */
   async send(change: LineChange): Promise<string | undefined> {
-    // A pass may end in many places, and no connection should be left behind.
+    // A pass may end in many places, and no connection should be left open.
     this.#leaving ??= setTimeout(() => this.close(), IDLE_MS);
     this.#leaving.refresh();
     const until = performance.now() + TRY_AGAIN_MS;
@@ -66,7 +67,7 @@ export class ConfigSession {
     this.#connections.clear();
   }
 
-  /** Goes where the change is to be made. FRR's words when it does not let us in. */
+  /** Enters the context of the change. Returns FRR's message if that fails. */
   async approach({ daemon, context }: LineChange): Promise<string | undefined> {
     const connection = this.#connections.get(daemon) ?? (await this.#connect(daemon));
     const problem = await this.#run(connection, wayFrom(connection.path, context));
@@ -111,12 +112,12 @@ export class ConfigSession {
   }
 }
 
-/** The lines that lead from one context into another. */
+/** The lines that lead from one context to another. */
 function wayFrom(from: Path, to: Path): string[] {
   let shared = 0;
   while (shared < from.length && shared < to.length && from[shared] === to[shared]) shared += 1;
   const into = to.slice(shared);
-  // These FRR finds from inside any context that we leave for them, as it does in a file without exits.
+  // FRR finds these from any context, as in a file without exits.
   const isFound = /^(address-family|router bgp|vrf) /.test(into[0] ?? "");
   return isFound ? into : [...from.slice(shared).map(() => "exit"), ...into];
 }

@@ -1,19 +1,18 @@
 import type { ConfigEntry } from "./entry.ts";
 import { neighborOf, slotsOf, type Slot } from "./grammar.ts";
 
-/** The lines of one top-level context, by key. */
 export type Block = ReadonlyMap<string, ConfigEntry>;
 
 /**
- * The lines that the daemons have. Blocks that were read before are shared with what was read then, and copied when they change. Most passes only ask whether a
- * line is there, so that what finds lines by their slot is made when it is first asked for.
+ * The lines of all daemons. Unchanged blocks are shared with earlier reads, and copied on change. Most passes only ask whether a line
+ * exists, so the index by slot is built on demand.
  */
 export class ConfigSet implements Iterable<ConfigEntry> {
   readonly #blocks = new Map<string, Block>();
   readonly #copied = new Map<string, Map<string, ConfigEntry>>();
-  /** Who takes the slots of one context of the top level. */
+  /** Slots within one top-level context. */
   readonly #near = new Map<string, Slots>();
-  /** Who takes the slots that are not about one context alone. */
+  /** Slots across contexts. */
   #far: Slots | undefined;
 
   constructor(entries: Iterable<ConfigEntry> = []) {
@@ -45,7 +44,6 @@ export class ConfigSet implements Iterable<ConfigEntry> {
     return this.#blocks.get(top)?.has(key) ?? false;
   }
 
-  /** The same line in another daemon. */
   inDaemon(daemon: string, { text, path, line }: ConfigEntry): ConfigEntry | undefined {
     return this.#blocks.get(`${daemon}\n${path[0] ?? line}`)?.get(`${daemon}\n${text}`);
   }
@@ -54,7 +52,7 @@ export class ConfigSet implements Iterable<ConfigEntry> {
     for (const block of this.#blocks.values()) yield* block.values();
   }
 
-  /** All of them are looked at, in every pass. */
+  /** Reads all lines, in every pass. */
   filter(isMeant: (entry: ConfigEntry) => boolean): ConfigEntry[] {
     const meant: ConfigEntry[] = [];
     for (const block of this.#blocks.values()) for (const entry of block.values()) if (isMeant(entry)) meant.push(entry);
@@ -73,7 +71,7 @@ export class ConfigSet implements Iterable<ConfigEntry> {
     this.#known(entry)?.delete(entry);
   }
 
-  /** The other lines that are where this one wants to be. */
+  /** Other lines in the slot of this one. */
   rivalsOf(entry: ConfigEntry): { rival: ConfigEntry; slot: Slot }[] {
     const slots = slotsOf(entry.path, entry.line);
     if (slots.length === 0) return [];
@@ -86,13 +84,13 @@ export class ConfigSet implements Iterable<ConfigEntry> {
     );
   }
 
-  /** The lines that take a slot, in whichever daemon. Only for slots that are not about one context alone. */
+  /** The lines in a slot, of any daemon. Only for slots across contexts. */
   holdersOf(slot: string): ConfigEntry[] {
     const far = this.#farSlots();
     return [...far.daemons].flatMap((daemon) => far.holdersOf(daemon, slot));
   }
 
-  /** What FRR drops by itself when the line is taken back. */
+  /** What FRR removes together with the line. */
   goesWith(entry: ConfigEntry): ConfigEntry[] {
     const neighbor = neighborOf(entry.line);
     const [, watched] = /^(neighbor \S+ bfd)$/.exec(entry.line) ?? [];
@@ -131,7 +129,7 @@ export class ConfigSet implements Iterable<ConfigEntry> {
     return near;
   }
 
-  /** Where it is to be noted, if that was asked for yet. */
+  /** The slot index of the entry, if it exists yet. */
   #known(entry: ConfigEntry): Slots | undefined {
     return reachesFar(entry) ? this.#far : this.#near.get(entry.top);
   }
@@ -147,7 +145,7 @@ export class ConfigSet implements Iterable<ConfigEntry> {
   }
 }
 
-/** Who takes which slot. */
+/** The lines of each slot. */
 class Slots {
   readonly daemons = new Set<string>();
   readonly #holders = new Map<string, Set<ConfigEntry>>();
@@ -172,7 +170,7 @@ class Slots {
   }
 }
 
-/** Entries outlive the sets that they are in. */
+/** Entries outlive the sets that contain them. */
 const namesOf = new WeakMap<ConfigEntry, readonly string[]>();
 
 function slotNames(entry: ConfigEntry): readonly string[] {
@@ -184,7 +182,7 @@ function slotNames(entry: ConfigEntry): readonly string[] {
   return names;
 }
 
-/** A line of the top level, or of a VRF: its rivals may stand in other contexts than its own. */
+/** A top-level line, or one of a VRF: its rivals may be in other contexts. */
 function reachesFar({ path }: ConfigEntry): boolean {
   return path.length === 0 || (path[0]?.startsWith("vrf ") ?? false);
 }

@@ -21,8 +21,8 @@ interface Open {
 }
 
 /**
- * Reads what `show running-config` prints, of any daemon, and what people write by hand. A context is a line with deeper lines under it, or with an `exit` of its
- * own; one that FRR is known to have is also one without indents.
+ * Parses `show running-config` of any daemon, and hand-written text. A context is a line with deeper lines under it, or with its own
+ * `exit`; known contexts also work without indents.
  */
 export function parse(text: string): ConfigLine[] {
   const top: Growing[] = [];
@@ -58,7 +58,7 @@ function close(open: Open[], row: Row): void {
   if (row.closes === "exit" || (last.flat && last.context.inside?.length === 0)) open.pop();
 }
 
-/** Whether the row is outside the innermost open context: by indent or, where the text has none, because the line belongs to a context further out. */
+/** Whether the row is outside the innermost open context: by indent or, without indents, because the line belongs to an outer context. */
 function leaves(row: Row, open: readonly Open[]): boolean {
   const last = open.at(-1);
   if (!last || row.indent > last.indent) return false;
@@ -80,7 +80,7 @@ function significant(text: string): Row[] {
   });
 }
 
-/** Writes lines as `show running-config` prints them. */
+/** As `show running-config` prints them. */
 export function print(lines: readonly ConfigLine[]): string {
   const rows: string[] = [];
   const write = (lines: readonly ConfigLine[], indent: string) => {
@@ -96,7 +96,7 @@ export function print(lines: readonly ConfigLine[]): string {
   return rows.map((row) => `${row}\n`).join("");
 }
 
-/** All fragments as one configuration: shared contexts once, shared lines once, each after what it needs. */
+/** All fragments as one configuration: shared contexts and lines once, each after its dependencies. */
 export function merge(fragments: readonly Fragment[]): ConfigLine[] {
   return union(
     fragments.map(({ lines }) => lines),

@@ -1,6 +1,6 @@
 import type { ConfigEntry } from "./entry.ts";
 
-/** Who asks for which lines. A line is asked for as long as one owner asks for it. */
+/** The owners of each line. A line is wanted while it has an owner. */
 export class DesiredLines {
   readonly #owners = new Map<string, readonly ConfigEntry[]>();
   readonly #counts = new Map<string, number>();
@@ -10,7 +10,7 @@ export class DesiredLines {
     return this.#counts.has(text);
   }
 
-  /** Lines that gained their first owner or lost their last one since this was last cleared. */
+  /** Lines that gained their first owner or lost their last one since the last clear. */
   get touched(): Map<string, ConfigEntry> {
     return this.#touched;
   }
@@ -35,7 +35,6 @@ export class DesiredLines {
     return this.#owners.get(owner) ?? [];
   }
 
-  /** Replaces the lines of an owner, and returns those that no owner wants now. */
   set(owner: string, entries: readonly ConfigEntry[]): ConfigEntry[] {
     const before = this.of(owner);
     if (before === entries) return [];
@@ -53,7 +52,7 @@ export class DesiredLines {
   }
 }
 
-/** Several daemons may have the same line; it is asked for once. */
+/** Several daemons may have the same line; it counts once. */
 function textsOf(entries: readonly ConfigEntry[]): Set<string> {
   return new Set(entries.map(({ text }) => text));
 }

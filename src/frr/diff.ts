@@ -3,31 +3,29 @@ import { entriesOf, type ConfigEntry } from "./entry.ts";
 import type { ConfigLine } from "./fragment.ts";
 import { addRank, isBuiltInLine, isPolicy, negate, vrfOfInstance, type Path } from "./grammar.ts";
 
-/** One line to send. */
 export interface LineChange {
   readonly daemon: string;
   readonly context: Path;
   readonly line: string;
   readonly do: "add" | "remove";
-  /** The line itself, or what takes it back. */
+  /** The line itself, or its negation. */
   readonly send: string;
   readonly entry: ConfigEntry;
-  /** What FRR no longer has once the line is sent, besides the line itself. */
+  /** Other lines that FRR removes with it. */
   readonly drops: readonly ConfigEntry[];
-  /** Zebra tells bgpd of a VNI that went; until then bgpd keeps the VRF's instance and rejects the line. */
+  /** Until bgpd knows that the VNI is gone it keeps the VRF's instance and rejects the line. */
   readonly awaitsVniGone: boolean;
 }
 
 export interface DesiredChange {
   readonly remove: Iterable<ConfigEntry>;
   readonly add: Iterable<ConfigEntry>;
-  /** Whether a line must be there in the end, also when it goes with another one on the way. */
+  /** Whether a line must exist in the end, even if it is removed with another one on the way. */
   readonly wanted: (entry: ConfigEntry) => boolean;
 }
 
 const one = () => ["frr"];
 
-/** The least that turns one configuration into the other. */
 export function diff(have: readonly ConfigLine[], want: readonly ConfigLine[]): LineChange[] {
   const there = new ConfigSet(entriesOf(have, one));
   const wanted = new ConfigSet(entriesOf(want, one));
@@ -38,7 +36,7 @@ export function diff(have: readonly ConfigLine[], want: readonly ConfigLine[]): 
   });
 }
 
-/** The lines to send so that what is to go goes, what is to come comes, and what is wanted stays, in an order that FRR takes. */
+/** The lines to send, in an order that FRR accepts. */
 export function changes(have: ConfigSet, change: DesiredChange): LineChange[] {
   const coming = new Map<string, ConfigEntry>();
   for (const entry of change.add) if (!have.has(entry)) coming.set(entry.key, entry);
@@ -95,8 +93,8 @@ export function changes(have: ConfigSet, change: DesiredChange): LineChange[] {
 }
 
 /**
- * A VRF's instance can be neither removed nor given another AS while its VNI is there: bgpd then has an instance of its own making for it. The VNI goes first,
- * and comes again when it is still wanted. Returns the instances that have to wait for that.
+ * A VRF's instance can be neither removed nor given another AS number while its VNI exists: bgpd then has an instance for it. The VNI is
+ * removed first, and added again if it is still wanted. Returns the instances that must wait for that.
  */
 function withoutVnis(have: ConfigSet, coming: ReadonlyMap<string, ConfigEntry>, going: Map<string, ConfigEntry>): Set<string> {
   const awaiting = new Set<string>();

@@ -1,17 +1,16 @@
 import type { ConfigLine } from "./fragment.ts";
 import { isBare, isContext, normalizeLine, type Path } from "./grammar.ts";
 
-/** One line as one daemon has it, with the contexts around it. */
 export interface ConfigEntry {
   readonly daemon: string;
   readonly path: Path;
   readonly line: string;
   readonly context: boolean;
-  /** The contexts and the line: the same in whichever daemon. */
+  /** The contexts and the line; equal in all daemons. */
   readonly text: string;
-  /** The same for the same line in the same contexts of the same daemon. */
+  /** Unique per daemon. */
   readonly key: string;
-  /** The same for all lines of one top-level context. */
+  /** Equal for all lines of one top-level context. */
   readonly top: string;
 }
 
@@ -36,7 +35,7 @@ export function entriesOf(lines: readonly ConfigLine[], daemonsOf: DaemonsOf): C
   return entries;
 }
 
-/** Nothing may reach FRR that says more, or something else, than the one line it was meant to be. */
+/** Rejects text that FRR would read as more than one line. */
 function assertOneLine(line: string): void {
   // oxlint-disable-next-line no-control-regex
   if (/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/.test(line))
@@ -46,7 +45,7 @@ function assertOneLine(line: string): void {
     throw new TypeError(`a line for FRR is a comment or leaves its context: ${JSON.stringify(line)}`);
 }
 
-/** For people and logs: the contexts and the line, with passwords masked. */
+/** Contexts and line, with passwords masked. */
 export function describe({ path, line }: Pick<ConfigEntry, "path" | "line">): string {
   return masked([...path, line].join(" / "));
 }

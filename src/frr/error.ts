@@ -1,11 +1,11 @@
 import { masked } from "./entry.ts";
 
 export type VtyErrorCode =
-  /** Nobody answers at the socket: the daemon is down, or its socket is not there. */
+  /** The daemon is down, or its socket is missing. */
   | "Unreachable"
   /** The daemon did not answer in time. */
   | "Timeout"
-  /** The daemon went away, or the connection was closed. */
+  /** The daemon ended, or the connection was closed. */
   | "Closed"
   /** FRR does not want the line; `text` has its words. */
   | "Rejected"

@@ -16,7 +16,6 @@ export interface CachedReaderOptions {
   onChange: (kind: WatchedKind, namespace: string, name: string) => void;
 }
 
-/** An object as it was after a write of ours. */
 export interface WrittenVersion {
   readonly kind: WatchedKind;
   readonly namespace: string;
@@ -24,10 +23,10 @@ export interface WrittenVersion {
   readonly resourceVersion: string;
 }
 
-/** How long the first read of a namespace may take before it is looked at without the caches. */
+/** How long the first list of a namespace may take before the server is read without the caches. */
 const FIRST_READ_MS = 3_000;
 
-/** What policies speak of, followed by watches: to wait and to rest costs no request. */
+/** Reads from caches: a policy that waits or rests costs no request. */
 export class CachedReader implements ResourceReader {
   readonly #options: CachedReaderOptions;
   readonly #caches = new Map<WatchedKind, { kind: Kind; caches: NamespacedCaches<KubeObject> }>();
@@ -36,7 +35,7 @@ export class CachedReader implements ResourceReader {
     this.#options = options;
   }
 
-  /** From now on what these need, and nothing else. */
+  /** Replaces the watched kinds. */
   follow(all: Iterable<WatchedKinds>): void {
     const wanted = new Map<WatchedKind, Set<string>>();
     for (const watched of all) {
@@ -50,14 +49,14 @@ export class CachedReader implements ResourceReader {
     for (const [kind, namespaces] of wanted) this.#cachesOf(kind)?.keep(namespaces);
   }
 
-  /** Until what is needed has been read, if that can be done in a while. */
+  /** Waits for the first lists, with a timeout. */
   async waitUntilRead(watched: WatchedKinds, signal: AbortSignal): Promise<void> {
     const wait = async (kind: WatchedKind, namespace: string) =>
       this.#caches.get(kind)?.caches.waitForSync(namespace, FIRST_READ_MS, signal);
     await Promise.all(namespacesIn(watched).map(([kind, namespace]) => wait(kind, namespace)));
   }
 
-  /** Whether all of it can be told without a request. */
+  /** Whether all of it is cached. */
   isWhole(watched: WatchedKinds): boolean {
     return namespacesIn(watched).every(([kind, namespace]) => {
       const version = servedKind(kind, this.#options.served);
@@ -65,7 +64,7 @@ export class CachedReader implements ResourceReader {
     });
   }
 
-  /** Whether the watches have come as far as our own writes. */
+  /** Whether the caches include our own writes. */
   hasCaughtUp(written: readonly WrittenVersion[]): boolean {
     return written.every(({ kind, namespace, name, resourceVersion }) => {
       const cached = this.#caches.get(kind)?.caches.get(`${namespace}/${name}`);
@@ -90,7 +89,7 @@ export class CachedReader implements ResourceReader {
     this.#caches.clear();
   }
 
-  /** None while the cluster does not serve the kind. A kind that is now served in another version starts over. */
+  /** Undefined while the cluster does not serve the kind. A kind with a new served version starts over. */
   #cachesOf(kind: WatchedKind): NamespacedCaches<KubeObject> | undefined {
     const { client, served, log, onChange } = this.#options;
     const version = servedKind(kind, served);

@@ -24,16 +24,13 @@ import type { Managed } from "../policy/managed.ts";
 import type { Revert } from "../policy/switch-record.ts";
 import type { PeerView } from "../token/token.ts";
 
-/**
- * What looking at something gave. `absent` is known: the cluster answered that there is none, or that it does not know the kind. `error` is not: it
- * may be there or not, and steps that depend on it wait.
- */
+/** `absent`: the cluster answered that there is none, or that it does not know the kind. `error`: unknown, and dependent steps wait. */
 export type ReadResult<T> =
   | { readonly found: T }
   | { readonly absent: "object" | "kind" }
   | { readonly error: string; readonly code: "Forbidden" | "Unreachable" | "Failed" };
 
-/** The objects of the kinds that can be managed, each as it is read. */
+/** The objects of each managed kind. */
 export interface ManagedObjects {
   readonly VolumeReplication: VolumeReplication;
   readonly Deployment: Deployment;
@@ -46,41 +43,41 @@ export interface ManagedObjects {
   readonly VolumeGroupReplication: VolumeGroupReplication;
 }
 
-/** Everything that one pass over a policy knows. Plan is a function of this and nothing else. */
+/** Everything that one pass knows of a policy: the only input of the plan. */
 export interface ObservedPolicy {
   readonly policy: FailoverPolicy;
-  /** What the policy names, in its order, each once. */
+  /** In the order of the policy, without duplicates. */
   readonly managed: readonly Managed[];
-  /** Another policy that has an older claim on something of these, if there is one. */
+  /** Resources with an older claim of another policy. */
   readonly contested: readonly { readonly resource: Managed; readonly holder: string }[];
   read<K extends ManagedKind>(resource: Managed & { readonly kind: K }): ReadResult<ManagedObjects[K]>;
-  /** All of a namespace, terminating ones too. */
+  /** All pods of a namespace, terminating ones included. */
   pods(namespace: string): ReadResult<readonly Pod[]>;
   jobs(namespace: string): ReadResult<readonly Job[]>;
   claims(namespace: string): ReadResult<readonly PersistentVolumeClaim[]>;
   autoscalers(namespace: string): ReadResult<readonly HorizontalPodAutoscaler[]>;
   scaledObjects(namespace: string): ReadResult<readonly ScaledObject[]>;
   applicationSets(namespace: string): ReadResult<readonly ApplicationSet[]>;
-  /** Those of groups are not named in the policy. */
+  /** VolumeReplications of groups are not named in the policy. */
   replications(namespace: string): ReadResult<readonly VolumeReplication[]>;
   attachments(): ReadResult<readonly VolumeAttachment[]>;
-  /** Those of other namespaces that the policy names, at least. */
+  /** At least the other namespaces that the policy names. */
   namespaces(): ReadResult<readonly Namespace[]>;
-  /** Policies of this namespace need no consent of others. */
+  /** Whether policies of this namespace need no consent. */
   readonly actsEverywhere?: boolean;
-  /** Whether the policy may fence addresses at the storage; not known to everyone who plans. */
+  /** Whether the policy may fence addresses at the storage; not known to every caller. */
   readonly mayFence?: boolean;
   replicationClasses(): ReadResult<readonly VolumeReplicationClass[]>;
   drivers(): ReadResult<readonly CSIDriver[]>;
-  /** With `spec.fence`: all of them. */
+  /** With `spec.fence`, all of them. */
   networkFences(): ReadResult<readonly NetworkFence[]>;
   /** The kind of a resource in the version that the cluster serves. */
   kindOf(kind: ManagedKind | "ScaledObject" | "NetworkFence"): Kind | undefined;
-  /** A role that was applied from Git against a person's switch; `policy` asks for the person's. */
+  /** Set if Git applied another role after a person's switch; `policy` has the person's. */
   readonly revert?: Revert;
-  /** With `spec.peer` or a token: what the other site's policy was when it was last read, or why it could not be. */
+  /** With `spec.peer` or a token: the last read of the other site's policy, or its error. */
   readonly peer?: PeerView;
-  /** The annotation by which external-dns is told whether a VirtualService is its business; without it, the key of its old default prefix. */
+  /** The annotation that tells external-dns whether a VirtualService is its own; defaults to the key with the old prefix. */
   readonly dnsAnnotation?: string;
   readonly now: Date;
 }

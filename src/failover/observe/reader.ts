@@ -12,7 +12,6 @@ import { NO_NAMESPACE, type WatchedKind } from "./watched-kinds.ts";
 import type { ReadResult, ObservedPolicy } from "./observed.ts";
 import { type ExternalName, isExternal, type ServedKinds } from "./served-kinds.ts";
 
-/** What was looked at, however that was done. */
 export interface ResourceReader {
   object(kind: WatchedKind, namespace: string, name: string): ReadResult<KubeObject>;
   all(kind: WatchedKind, namespace: string): ReadResult<readonly KubeObject[]>;
@@ -35,13 +34,11 @@ export function servedKind(kind: WatchedKind, served: ServedKinds): ReadResult<K
   return isExternal(kind) ? served.lookup(kind) : { found: BUILT_IN[kind] };
 }
 
-/** What is known of a policy beside its resources. */
 export type KnownOfPolicy = Pick<
   ObservedPolicy,
   "policy" | "managed" | "contested" | "revert" | "peer" | "dnsAnnotation" | "actsEverywhere" | "mayFence" | "now"
 >;
 
-/** A policy and what was read of its resources, as a plan is made on it. */
 export function observePolicy(reader: ResourceReader, served: ServedKinds, rest: KnownOfPolicy): ObservedPolicy {
   const all = <T>(kind: WatchedKind, namespace: string) => reader.all(kind, namespace) as ReadResult<readonly T[]>;
   return {

@@ -37,7 +37,7 @@ interface Answer {
   readonly at: number;
 }
 
-/** How long it is believed that a kind is not there, and that asking fails. */
+/** How long a missing kind, or a failed discovery, is cached. */
 const ABSENT_MS = 30_000;
 const FAILED_MS = 5_000;
 
@@ -45,7 +45,7 @@ export function isExternal(kind: string): kind is ExternalName {
   return kind in EXTERNAL;
 }
 
-/** Which kinds of other projects the cluster serves, and in which version. What it serves is believed until reading it says otherwise. */
+/** Kinds of other projects that the cluster serves, with their versions. A served kind is cached until a read fails. */
 export class ServedKinds {
   readonly #client: KubeClient;
   readonly #absentMs: number;
@@ -58,7 +58,7 @@ export class ServedKinds {
     this.#absentMs = absentMs;
   }
 
-  /** Moves with every answer. */
+  /** Increments with every answer. */
   get changes(): number {
     return this.#changes;
   }
@@ -67,7 +67,7 @@ export class ServedKinds {
     return this.#answers.has(kind);
   }
 
-  /** Asks about those of which nothing is known, or nothing that is still to be believed. */
+  /** Asks about kinds that are unknown or outdated. */
   async ask(kinds: Iterable<ExternalName>, signal: AbortSignal): Promise<void> {
     const open = [...new Set(kinds)].filter((kind) => this.#isDue(kind));
     await Promise.all(open.map((kind) => this.#askOnce(kind, signal)));
@@ -76,7 +76,7 @@ export class ServedKinds {
   /** Callers that need the same answer share one request. */
   async #askOnce(kind: ExternalName, signal: AbortSignal): Promise<void> {
     const underway = this.#asking.get(kind);
-    // Who asked may have been stopped, and we were not.
+    // The other caller may have been aborted.
     if (underway && (await isAnswered(underway))) return;
     const asking = this.#find(EXTERNAL[kind], signal).then((result) => {
       this.#answers.set(kind, { result, at: performance.now() });
@@ -106,7 +106,7 @@ export class ServedKinds {
     );
   }
 
-  /** Reading the kind says that the cluster does not know it, or not in this version. */
+  /** Called if a read says that the cluster does not serve the kind in this version. */
   doubt(kind: ExternalName): void {
     this.#answers.delete(kind);
     this.#changes += 1;
@@ -145,7 +145,6 @@ interface ApiResources {
   resources: { name: string }[];
 }
 
-/** The error of a failed read. An abort is not one. */
 export function readError(error: unknown, signal: AbortSignal): ReadResult<never> {
   if (signal.aborted || !isKubeError(error)) throw error;
   if (error.code === "Forbidden" || error.code === "Unauthorized") return { error: error.message, code: "Forbidden" };

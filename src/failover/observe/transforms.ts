@@ -9,10 +9,7 @@ import type { KubeObject } from "../../api/kind.ts";
 import type { Application, FluxObject } from "./external-kinds.ts";
 import type { WatchedKind } from "./watched-kinds.ts";
 
-/**
- * Of each kind what a plan is made on: templates, values and routes are large and not needed. What is written is planned on whole
- * objects, read for it.
- */
+/** Keeps the fields that plans use: templates, values and routes are large. Writes are planned on complete objects. */
 export function stripObject(kind: WatchedKind): (object: KubeObject) => KubeObject {
   return ((STRIP as Partial<Record<WatchedKind, unknown>>)[kind] as typeof whole | undefined) ?? whole;
 }

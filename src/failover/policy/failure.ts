@@ -1,20 +1,20 @@
 import type { FailoverPolicy } from "../../api/failover/failover-policy.ts";
 
-/** Something that is not yet as it has to be, with the object to look at. */
+/** Something to wait for, with its object. */
 export interface Wait {
   readonly kind: string;
   readonly namespace?: string;
   readonly name: string;
   readonly message: string;
-  /** The node that it runs on or is attached to. */
+  /** The node of the pod or attachment. */
   readonly node?: string;
-  /** It ends by itself soon. */
+  /** It ends soon by itself. */
   readonly onTime?: true;
-  /** It is not known, because it cannot be read. */
+  /** Its state cannot be read. */
   readonly unread?: true;
 }
 
-/** A resource that is in the way, for a reason that waiting alone may not cure. */
+/** Something that blocks a switch, and that waiting alone may not fix. */
 export interface PolicyFailure {
   readonly kind: string;
   readonly namespace?: string;
@@ -44,11 +44,10 @@ export interface PolicyFailure {
     | "Restored";
   readonly field?: string;
   readonly message: string;
-  /** Whether it may pass by itself. */
+  /** A transient failure can disappear by itself. */
   readonly class: "Permanent" | "Transient";
 }
 
-/** A failure of the policy itself. */
 export function policyFailure(
   { metadata: { name, namespace } }: FailoverPolicy,
   reason: PolicyFailure["reason"],
@@ -58,7 +57,6 @@ export function policyFailure(
   return { kind: "FailoverPolicy", ...(namespace !== undefined && { namespace }), name, reason, message, ...rest, class: how };
 }
 
-/** A failure of a resource that the policy names. */
 export function resourceFailure(
   { kind, namespace, name, field }: Required<Pick<PolicyFailure, "kind" | "namespace" | "name" | "field">>,
   reason: PolicyFailure["reason"],

@@ -4,12 +4,11 @@ import { type PolicyFailure, policyFailure } from "./failure.ts";
 
 type Spec = FailoverPolicy["spec"];
 
-/** A resource that a policy names. */
 export interface Managed {
   readonly kind: ManagedKind;
   readonly namespace: string;
   readonly name: string;
-  /** Where the policy names it: `spec.managedResources[2]`. */
+  /** Such as `spec.managedResources[2]`. */
   readonly field: string;
 }
 
@@ -28,7 +27,7 @@ const LEGACY = {
 
 const MODES: Readonly<Record<string, "safe" | "unsafe">> = { on: "safe", safe: "safe", off: "unsafe", unsafe: "unsafe" };
 
-/** What the policy names, each once, and what about the policy itself keeps it from being carried out. */
+/** Without duplicates; `problems` are those of the policy itself. */
 export function managedBy(policy: FailoverPolicy): { managed: Managed[]; problems: PolicyFailure[] } {
   const problems: PolicyFailure[] = [];
   const managed = new Map<string, Managed>();
@@ -55,13 +54,13 @@ export function managedBy(policy: FailoverPolicy): { managed: Managed[]; problem
   return { managed: [...managed.values()], problems };
 }
 
-/** The mode in effect; none if what is written is no mode. */
+/** Undefined if the value is invalid. */
 export function modeOf({ mode = "on" }: Pick<Spec, "mode">): "safe" | "unsafe" | undefined {
   const spelling = mode.toLowerCase();
   return Object.hasOwn(MODES, spelling) ? MODES[spelling] : undefined;
 }
 
-/** Whether the policy was last seen to be where it is wanted, and nothing else has been asked for since. */
+/** Whether the policy was complete at its current generation. */
 export function isComplete({ metadata, spec, status }: FailoverPolicy, to: Role = spec.desiredState): boolean {
   const { transition } = status ?? {};
   return transition?.completionTime !== undefined && transition.to === to && transition.generation === (metadata.generation ?? 0);

@@ -1,13 +1,12 @@
 import type { ManagedKind } from "../../api/failover/failover-policy.ts";
 import type { KubeObject } from "../../api/kind.ts";
 
-/** Something that applies an object from Git or from a chart, and writes back what others change of it. */
+/** Applies an object from Git or a chart, and reverts changes of others. */
 export interface Owner {
   /** `Helm`: a release without a HelmRelease. It changes nothing until a person runs helm again. */
   readonly kind: "Kustomization" | "HelmRelease" | "Application" | "Helm";
   readonly namespace?: string;
   readonly name: string;
-  /** The label or annotation that says so. */
   readonly mark: string;
 }
 
@@ -17,10 +16,10 @@ const HELM = "meta.helm.sh";
 const TRACKING = "argocd.argoproj.io/tracking-id";
 const INSTANCE = "app.kubernetes.io/instance";
 
-/** Has kustomize-controller leave an object of the cluster alone. It reads it there, so it takes effect without a commit. */
+/** Makes kustomize-controller skip an object. It is read in the cluster, so no commit is needed. */
 export const EXEMPT = { key: `${KUSTOMIZE}/reconcile`, value: "disabled" } as const;
 
-/** What `app.kubernetes.io/instance` may mean: most charts set it, so it counts only together with an Application of that name. */
+/** Most charts set `app.kubernetes.io/instance`, so it counts only together with an Application of that name. */
 type Applications = readonly { readonly kind: ManagedKind; readonly name: string }[];
 
 export function ownersOf(kind: string, object: KubeObject, named: Applications = []): Owner[] {
@@ -53,8 +52,8 @@ export function isNamed(owner: Owner, managed: readonly { kind: ManagedKind; nam
 }
 
 /**
- * Whether kustomize-controller leaves this object as it is. `IfNotPresent` it reads in Git and not in the cluster; the object carries it if Git had it
- * when the object was made.
+ * Whether kustomize-controller skips this object. It reads `IfNotPresent` in Git, not in the cluster; the object has it if Git had it at
+ * its creation.
  */
 export function isExempt({ metadata: { labels = {}, annotations = {} } }: KubeObject): boolean {
   const has = (key: string, values: readonly string[]) =>
@@ -62,7 +61,7 @@ export function isExempt({ metadata: { labels = {}, annotations = {} } }: KubeOb
   return has(EXEMPT.key, [EXEMPT.value]) || has(`${KUSTOMIZE}/ssa`, ["ifnotpresent", "ignore"]);
 }
 
-/** An annotation that was copied to another object names the one that it was made for; Argo CD ignores it too. */
+/** A copied annotation names another object; Argo CD ignores it too. */
 function argoOwner(kind: string, { metadata }: KubeObject, named: Applications): Owner[] {
   const { labels = {}, annotations = {} } = metadata;
   const [application = "", groupKind = "", target = ""] = annotations[TRACKING]?.split(":") ?? [];

@@ -8,7 +8,7 @@ interface Problem {
   readonly message: string;
 }
 
-/** What is wrong with the times, the wave and the fence of a policy. The API server checks most of it; a policy from before such a check may still have it. */
+/** The API server validates most of it, but not for older policies. */
 export function specProblems(spec: FailoverPolicy["spec"]): Problem[] {
   return [...timeProblems(spec), ...waveProblems(spec), ...fenceProblems(spec)];
 }
@@ -53,7 +53,6 @@ function fenceProblems({ fence, peer }: FailoverPolicy["spec"]): Problem[] {
   return problems;
 }
 
-/** The prefix, or what is wrong with it. */
 function prefixOf(text: string): Prefix | string {
   try {
     return parsePrefix(text);

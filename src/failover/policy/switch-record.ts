@@ -3,25 +3,24 @@ import type { KubeObject } from "../../api/kind.ts";
 import { ownersOf, titleOf } from "./owners.ts";
 import { type PolicyFailure, policyFailure } from "./failure.ts";
 
-/** What a person last asked for with `failover switch`, on the policy: Git does not know it, so nothing that applies Git takes it away. */
+/** The role that a person last requested with `failover switch`. Git does not know the annotation, so applying Git does not remove it. */
 const SWITCHED = "plumbline.dev/failover-switched";
 
 interface SwitchRecord {
   readonly to: Role;
   readonly at: string;
-  /** The person said that Git asks for the same: what is applied from Git later counts as its author's wish. */
+  /** The person said that Git has the same role: later changes from Git count. */
   readonly ownerIsChanged?: boolean;
 }
 
-/** A role that was applied from Git after a person had asked for another. */
+/** A role that Git applied after a person had requested another. */
 export interface Revert {
-  /** What the person asked for. */
   readonly to: Role;
   readonly at: string;
   readonly manager: string;
 }
 
-/** Who applies from Git or charts, by the names in `metadata.managedFields`, and the kind of object that they do it for. */
+/** Names in `metadata.managedFields` of programs that apply from Git or charts, and the kinds of their owners. */
 const MANAGERS: Readonly<Record<string, readonly string[]>> = {
   "kustomize-controller": ["Kustomization"],
   "helm-controller": ["HelmRelease"],
@@ -35,7 +34,7 @@ export function switchedBy(to: Role, at: Date, ownerIsChanged: boolean): Record<
   return { [SWITCHED]: JSON.stringify(record) };
 }
 
-/** Whether the policy asks for something else than a person did. Only `metadata.managedFields` can say by whom, and caches do not keep them. */
+/** Whether the policy has another role than a person requested. Only `metadata.managedFields` says by whom, and caches drop them. */
 export function differsFromSwitch({ metadata, spec }: FailoverPolicy): boolean {
   const record = recordOf(metadata.annotations?.[SWITCHED]);
   return record !== undefined && !record.ownerIsChanged && record.to !== spec.desiredState;
@@ -50,8 +49,8 @@ export function revertOf(policy: FailoverPolicy): Revert | undefined {
 }
 
 /**
- * Whether another role was carried out after the record, as after `kubectl edit`, which leaves none. While a revert is known the recorded role is
- * carried out, so Git alone cannot bring this about. A site that was outranked becomes a secondary whatever is wanted, but that is never complete.
+ * Whether another role was executed after the record, as after `kubectl edit`, which leaves none. While a revert is known the recorded role
+ * is executed, so Git alone cannot cause this. An outranked site becomes a secondary whatever is wanted, but that is never complete.
  */
 function isSuperseded({ status }: FailoverPolicy, { to, at }: SwitchRecord): boolean {
   const { transition } = status ?? {};
@@ -59,7 +58,7 @@ function isSuperseded({ status }: FailoverPolicy, { to, at }: SwitchRecord): boo
   return !Number.isNaN(Date.parse(at)) && (transition.to === "primary" || transition.completionTime !== undefined);
 }
 
-/** The policy with the role that counts: a person's until a person says otherwise. */
+/** The policy with the effective role: a person's until a person changes it. */
 export function asSwitched(policy: FailoverPolicy): FailoverPolicy {
   const revert = revertOf(policy);
   return revert ? { ...policy, spec: { ...policy.spec, desiredState: revert.to } } : policy;
@@ -76,7 +75,6 @@ export function revertFailure(policy: FailoverPolicy, { to, at, manager }: Rever
   return policyFailure(policy, "RevertedByOwner", message, { field: "spec.desiredState" });
 }
 
-/** The one that last wrote `spec.desiredState`, if it applies from Git or a chart. */
 export function gitOpsManagerOf({ metadata: { managedFields = [] } }: KubeObject): string | undefined {
   const writers = (managedFields as readonly ManagedFields[]).filter(({ fieldsV1 }) => fieldsV1?.["f:spec"]?.["f:desiredState"]);
   const newest = writers.toSorted((one, other) => ((one.time ?? "") < (other.time ?? "") ? 1 : -1))[0]?.manager;

@@ -23,7 +23,7 @@ import type { ResourceState, PlannedWrite, StepInput } from "./step.ts";
 
 const KIND = ["Application"] as const;
 
-/** Argo CD removes it when it has compared, on the object as it was with it: so it has seen what was written together with it. */
+/** Argo CD removes it after comparing, on the object that had it: so it has seen what was written with it. */
 const REFRESH = "argocd.argoproj.io/refresh";
 const SKIP = "argocd.argoproj.io/skip-reconcile";
 const REFRESHING = { [REFRESH]: "normal" };
@@ -38,8 +38,8 @@ const AUTOMATED = new Set([
 ]);
 
 /**
- * `enabled: false` keeps the other values, and Argo CD before 3.1 drops it without a word. Where it did not stay, `automated` is removed: what it was is
- * remembered since the first write.
+ * `enabled: false` keeps the other values, but Argo CD before 3.1 drops it silently. If it is gone, `automated` is removed: its prior value
+ * was saved with the first write.
  */
 export function suspendArgo(observed: ObservedPolicy, fence: string | undefined): StepInput {
   const kind = observed.kindOf("Application");
@@ -56,7 +56,7 @@ export function suspendArgo(observed: ObservedPolicy, fence: string | undefined)
   return { writes, waits: unreadable(observed, KIND) };
 }
 
-/** A sync that runs is carried through, and one more may start that was decided on before our write was seen. */
+/** A running sync completes, and one more may start that was decided before our write. */
 export function busyArgo(observed: ObservedPolicy): Wait[] {
   return foundResources(observed, KIND).flatMap(({ resource, object }) => {
     const left = whatRuns(object);
@@ -64,7 +64,7 @@ export function busyArgo(observed: ObservedPolicy): Wait[] {
   });
 }
 
-/** Restored exactly. Without selfHeal Argo CD does not sync a revision again that it has synced, so one sync is asked for. */
+/** Restored exactly. Without selfHeal Argo CD does not sync a revision twice, so one sync is requested. */
 export function resumeArgo(observed: ObservedPolicy): StepInput {
   const kind = observed.kindOf("Application");
   const writes = foundResources(observed, KIND).flatMap(({ object }) => {
@@ -80,7 +80,7 @@ export function resumeArgo(observed: ObservedPolicy): StepInput {
 
 function resume(kind: Kind | undefined, object: Application, prior: Automated): PlannedWrite {
   const { automated: present = {}, syncOptions } = object.spec.syncPolicy ?? {};
-  // A merge patch leaves what it does not name: what was not there before has to be removed by name.
+  // A merge patch keeps other fields: those that were not there before are removed by name.
   const added = Object.keys(present).filter((field) => !Object.hasOwn(prior, field));
   const automated = { ...Object.fromEntries(added.map((field) => [field, null])), ...prior };
   const starts = prior.selfHeal !== true && !object.operation;
@@ -97,7 +97,7 @@ export function ownersInArgo(observed: ObservedPolicy, kind: string, object: Kub
   return readResources(observed, KIND).filter(({ resource }) => owners.some((owner) => isNamed(owner, [resource])));
 }
 
-/** Whether it has done what it does when it is turned on again; one that is not there, or that a person turned off, never will. */
+/** Whether it has synced after it was resumed; one that is missing, or that a person disabled, never will. */
 export function isSynced({ result }: ResourceRead<"Application">): boolean {
   if ("error" in result) return false;
   if ("absent" in result) return true;
@@ -124,7 +124,7 @@ function stateOf(resource: Managed, object: Application, to: Role): ResourceStat
   return { resource, state: "Active", ...(to === "secondary" && isRemembered && { message }) };
 }
 
-/** An Application that is missing is no part of the site that could be left out: whatever it applies would be switched behind its back. */
+/** A missing Application cannot be skipped: what it applies would be switched without it. */
 export function missingApplications(observed: ObservedPolicy): PolicyFailure[] {
   return readResources(observed, KIND).flatMap(({ resource, result }) => {
     if (!("absent" in result) || result.absent !== "object") return [];
@@ -133,7 +133,7 @@ export function missingApplications(observed: ObservedPolicy): PolicyFailure[] {
   });
 }
 
-/** An ApplicationSet puts its Applications back to the template and removes annotations that it does not know. It cannot be suspended. */
+/** An ApplicationSet restores the template of its Applications and removes unknown annotations. It cannot be suspended. */
 export function templatedApplications(observed: ObservedPolicy): PolicyFailure[] {
   return foundResources(observed, KIND).flatMap(({ resource, object }) => {
     const owner = object.metadata.ownerReferences?.find(({ kind }) => kind === "ApplicationSet");
@@ -160,7 +160,7 @@ function leaves({ spec }: ApplicationSet, application: string, annotations: read
   return isIgnored && annotations.every((one) => preserved.includes(one));
 }
 
-/** Whether the Application leaves `spec.replicationState` of this volume as it is. Argo CD has no annotation for that on the object itself. */
+/** Whether the Application ignores `spec.replicationState` of this volume. Argo CD has no annotation for that on the object itself. */
 export function ignoresVolume({ spec }: Application, kind: string, { metadata: { namespace = "", name } }: KubeObject): boolean {
   const ignored = (spec.ignoreDifferences ?? []).some(
     (one) =>

@@ -10,7 +10,7 @@ import type { PlannedWrite, StepInput } from "./step.ts";
 
 export const PAUSED = "autoscaling.keda.sh/paused-replicas";
 
-/** Keeps autoscalers from scaling up again: KEDA would, on its next event. */
+/** Prevents autoscalers from scaling up again, as KEDA would on its next event. */
 export function pauseAutoscalers(observed: ObservedPolicy, fence: string | undefined): StepInput {
   const { policy } = observed;
   const { autoscalers, scaledObjects, waits } = autoscalersOf(observed);
@@ -30,7 +30,7 @@ export function pauseAutoscalers(observed: ObservedPolicy, fence: string | undef
   }
   for (const autoscaler of autoscalers) {
     const { behavior } = autoscaler.spec;
-    // The server fills in all of a behavior of which anything is set, so without a policy there was no behavior at all.
+    // The server sets all defaults of a behavior, so without a policy there was no behavior at all.
     const selectPolicy = behavior ? (behavior.scaleUp?.selectPolicy ?? "Max") : null;
     if (selectPolicy !== "Disabled") {
       const annotations = { ...priorAnnotation(policy, autoscaler, "selectPolicy", selectPolicy), ...stamp(fence) };
@@ -66,7 +66,7 @@ export function resumeAutoscalers(observed: ObservedPolicy): StepInput {
   return { writes, waits };
 }
 
-/** Those of the policy's workloads. An autoscaler that a ScaledObject made is KEDA's. */
+/** Autoscalers of the policy's workloads. One that a ScaledObject created belongs to KEDA. */
 export function autoscalersOf(observed: ObservedPolicy): {
   autoscalers: HorizontalPodAutoscaler[];
   scaledObjects: ScaledObject[];

@@ -15,20 +15,19 @@ const FLUX = ["Kustomization", "HelmRelease"] as const;
 const ARGO = ["Application"] as const;
 const WITHIN_SECONDS = 600;
 
-/** A resource that does not run as it should, and whether waiting can help. */
 interface Lack {
   readonly resource: Managed;
   readonly message: string;
   readonly stalled: boolean;
 }
 
-/** What is not available yet: workloads below the number they want, Flux objects that are not Ready. */
+/** Workloads below their replicas, Flux objects that are not Ready. */
 export function awaitWorkloads(observed: ObservedPolicy): Wait[] {
   const lacks = lacking(observed).map(({ resource, message }) => waitFor(resource, message));
   return [...unreadable(observed, [...WORKLOADS, ...FLUX, ...ARGO]), ...lacks];
 }
 
-/** A Flux object that has given up, at once; everything else that is not available, after `spec.availableWithin`. */
+/** A Flux object that has given up, at once; everything else after `spec.availableWithin`. */
 export function notAvailable(observed: ObservedPolicy): PolicyFailure[] {
   const { now, policy } = observed;
   const since = policy.status?.transition?.volumesWritableTime;
@@ -44,8 +43,8 @@ export function notAvailable(observed: ObservedPolicy): PolicyFailure[] {
 }
 
 /**
- * The states with a note on each resource of a primary that is not available. Without counts: a rollout at rest changes the status twice, not once for
- * each pod.
+ * Adds a note to each resource of a primary that is not available. Without counts: a rollout at rest changes the status twice, not once per
+ * pod.
  */
 export function withAvailability(observed: ObservedPolicy, states: readonly ResourceState[]): ResourceState[] {
   const lacks = new Set(lacking(observed).map(({ resource }) => resource));
@@ -83,13 +82,13 @@ function workloadLack(kind: "Deployment" | "StatefulSet", { metadata, spec, stat
   return isRolling && updated < wanted ? `${updated} of ${wanted} replicas are updated` : undefined;
 }
 
-/** Argo CD reports no generation; whether it has seen our change is waited for in ResumeFlux. Without a health it assesses none. */
+/** Argo CD reports no generation; ResumeFlux waits until it has seen our change. Without a health it assesses none. */
 function applicationLack({ status }: Application): string | undefined {
   const { status: health = "Healthy", message = "" } = status?.health ?? {};
   return health === "Healthy" || health === "Suspended" ? undefined : `Application is ${health}${message === "" ? "" : `: ${message}`}`;
 }
 
-/** One that a person suspended is left to them. An acknowledged request alone proves nothing: a suspended object acknowledges too. */
+/** One that a person suspended is skipped. An acknowledged request alone proves nothing: a suspended object acknowledges too. */
 function fluxLack(kind: string, object: FluxObject): Omit<Lack, "resource"> | undefined {
   if (object.spec.suspend === true) {
     const isOurs = object.metadata.annotations?.[PRIOR] !== undefined;

@@ -20,7 +20,7 @@ import type { ResourceState, StepInput } from "./step.ts";
 
 const KIND = ["CronJob"] as const;
 
-/** No run begins any more, and those that have begun stop: a suspended Job ends its pods and goes on later. */
+/** No run begins any more, and running ones stop: a suspended Job ends its pods and continues later. */
 export function suspendCronJobs(observed: ObservedPolicy, fence: string | undefined): StepInput {
   const { policy } = observed;
   const cronJobs = foundResources(observed, KIND).flatMap(({ object }) => {
@@ -59,7 +59,6 @@ export function resumeJobs(observed: ObservedPolicy): StepInput {
   return { writes, waits };
 }
 
-/** The pods of runs that have not ended yet. */
 export function runningJobs(observed: ObservedPolicy): Wait[] {
   const { items, waits } = jobsOf(observed);
   const names = new Set(items.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`));
@@ -82,7 +81,6 @@ function cronJobs({ managed }: ObservedPolicy) {
   return managed.filter(({ kind }) => kind === "CronJob");
 }
 
-/** The runs of the policy's CronJobs. */
 export function jobsOf(observed: ObservedPolicy): { items: Job[]; waits: Wait[] } {
   const names = new Set(cronJobs(observed).map(({ namespace, name }) => `${namespace}/${name}`));
   const lists = namespacesOf(cronJobs(observed)).map((namespace) => itemsOf(observed.jobs(namespace), "Job", namespace));

@@ -7,8 +7,8 @@ import { foundVolumes, unreadableVolumes } from "./volume-groups.ts";
 import { isRunning } from "./workloads.ts";
 
 /**
- * What the site is, by its volumes and workloads; where there are none, by its Flux objects. What was stopped before any policy came says nothing: on
- * a primary site it is as much at home as on a secondary one.
+ * The site's role by its volumes and workloads; without any, by its Flux objects. Resources that were stopped before the policy existed say
+ * nothing.
  */
 export function currentState(observed: ObservedPolicy): SwitchPlan["currentState"] {
   if (unreadableVolumes(observed).length > 0 || unreadable(observed, ["Deployment", "StatefulSet", "CronJob"]).length > 0) return "unknown";

@@ -9,7 +9,7 @@ const VALUE: Record<Role, string> = { primary: "dns-controller", secondary: "ign
 /** The key while nothing else is configured. external-dns from 0.22 on has another prefix by default. */
 const DNS_ANNOTATION = "external-dns.alpha.kubernetes.io/controller";
 
-/** Names lead to the primary site only: external-dns leaves alone what carries any other value than its own. */
+/** Names resolve to the primary site only: external-dns skips objects with a value other than its own. */
 export function updateDns(observed: ObservedPolicy, to: Role): StepInput {
   const key = observed.dnsAnnotation ?? DNS_ANNOTATION;
   const writes = foundResources(observed, KIND)

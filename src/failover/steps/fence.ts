@@ -8,9 +8,9 @@ import type { TokenDecision } from "../token/token.ts";
 import { type PolicyFailure, policyFailure, type Wait } from "../policy/failure.ts";
 import { isVolumeKind, wasPrimary } from "../policy/managed.ts";
 
-/** The NetworkFence of a policy says whose it is. */
+/** Names the policy of a NetworkFence. */
 const POLICY = "plumbline.dev/failover-policy";
-/** csi-addons' own words. Result alone is not enough: "unfencing operation successful" has the same. */
+/** csi-addons' message. The result alone is not enough: "unfencing operation successful" has the same. */
 const FENCED = "fencing operation successful";
 
 export interface Fencing {
@@ -21,8 +21,8 @@ export interface Fencing {
 }
 
 /**
- * The fence of a forced takeover, with `spec.fence`; none where there is nothing to fence. One object per epoch: csi-addons acts once on a change, so a
- * reused object could show the result of an earlier fence. It is never deleted here and never unfenced.
+ * The fence of a forced takeover, with `spec.fence`; undefined if there is nothing to fence. One object per epoch: csi-addons acts once per
+ * change, so a reused object could show an earlier result. It is never deleted or unfenced here.
  */
 export function fencing(observed: ObservedPolicy, token: TokenDecision | undefined, isPromoting: boolean): Fencing | undefined {
   const { policy } = observed;
@@ -32,9 +32,9 @@ export function fencing(observed: ObservedPolicy, token: TokenDecision | undefin
   const name = `failover-${policy.metadata.uid ?? keyOf(policy).replace("/", "-")}-${epoch}`;
   const recorded = policy.status?.fence?.name === name ? policy.status.fence : undefined;
   if (recorded?.result === "Succeeded" && recorded.message === FENCED) return outcome("Done", recorded);
-  // A token keeps its reason after the takeover: what is promoted later, as a volume that is added, is no takeover, and the other site may be back.
+  // A token keeps its reason after the takeover: a later promotion, as of an added volume, is no takeover, and the other site may be back.
   if (wasPrimary(policy)) return undefined;
-  // Where every volume is primary already, a fence comes too late to protect anything.
+  // If every volume is primary already, a fence is too late.
   if (!isPromoting && hasVolumes(observed)) return undefined;
   const result = fenceNamed(observed, name);
   if ("error" in result)
@@ -49,7 +49,7 @@ export function fencing(observed: ObservedPolicy, token: TokenDecision | undefin
   return judged(policy, result.found);
 }
 
-/** Whether a forced takeover could not be fenced here, for the condition Ready. */
+/** For the condition Ready. */
 export function fenceProblems(observed: ObservedPolicy): PolicyFailure[] {
   if (!observed.policy.spec.fence) return [];
   return "absent" in observed.networkFences() ? [notInstalled(observed.policy)] : [];
@@ -84,7 +84,7 @@ function forcedEpoch({ status }: FailoverPolicy, token: TokenDecision | undefine
   return status?.token?.state === "Held" && status.token.forced !== undefined ? status.token.epoch : undefined;
 }
 
-/** Storage that both sites share may need no VolumeReplication: then the first thing to protect is the start of the workloads. */
+/** Shared storage may need no VolumeReplication: then the fence protects the start of the workloads. */
 function hasVolumes({ managed }: ObservedPolicy): boolean {
   return managed.some(({ kind }) => isVolumeKind(kind));
 }

@@ -18,7 +18,7 @@ import type { ObservedPolicy } from "../observe/observed.ts";
 import type { Wait } from "../policy/failure.ts";
 import type { ResourceState, StepInput } from "./step.ts";
 
-/** Parents before children: a Kustomization can take back what was done to a HelmRelease that it applies. */
+/** Parents before children: a Kustomization can revert a HelmRelease that it applies. */
 const KINDS = ["Kustomization", "HelmRelease"] as const;
 type FluxKind = (typeof KINDS)[number];
 
@@ -42,7 +42,7 @@ export function suspendFlux(observed: ObservedPolicy, fence: string | undefined)
   return { writes, waits: unreadable(observed, KINDS) };
 }
 
-/** Those at work: what was begun before it was suspended is still carried through, and can bring replicas back. */
+/** A run that began before the suspension completes, and can restore replicas. */
 export function busyFlux(observed: ObservedPolicy): Wait[] {
   return foundResources(observed, KINDS).flatMap(({ resource, object }) =>
     isBusy(object)
@@ -51,7 +51,7 @@ export function busyFlux(observed: ObservedPolicy): Wait[] {
   );
 }
 
-/** Resumed and asked once: what was asked for is in the annotation itself, so it is not asked again. */
+/** Resumed and requested once: the annotation has the request. */
 export function resumeFlux(observed: ObservedPolicy): StepInput {
   const requestedAt = observed.now.toISOString();
   const writes = foundResources(observed, KINDS).flatMap(({ resource, object }) => {
@@ -83,7 +83,7 @@ export function ownersInFlux(observed: ObservedPolicy, { metadata: { labels = {}
   );
 }
 
-/** Whether it has done what it was asked for when it was resumed; one that is not there, or that a person suspended, never will. */
+/** Whether it has answered the request; one that is missing, or that a person suspended, never will. */
 export function isThrough({ result }: ResourceRead<FluxKind>): boolean {
   if ("error" in result) return false;
   if ("absent" in result) return true;
@@ -94,14 +94,14 @@ export function fluxStates(observed: ObservedPolicy, to: Role): ResourceState[] 
   return readResources(observed, KINDS).map((read) => missingState(read) ?? suspendState(read, to));
 }
 
-/** Both controllers write the answer when they have ended a run, also one that failed. */
+/** Both controllers answer after a run, also after a failed one. */
 function hasAnswered(object: FluxObject): boolean {
   const requestedAt = object.metadata.annotations?.[REQUESTED];
   return requestedAt === undefined || object.status?.lastHandledReconcileAt === requestedAt;
 }
 
 /**
- * Reconciling says `Progressing` while something runs, and `ProgressingWithRetry` until the next try. Ready does not tell: a Helm rollback, uninstall
+ * Reconciling is `Progressing` during a run, and `ProgressingWithRetry` until the next one. Ready says nothing: a Helm rollback, uninstall
  * or unlock runs while it is False.
  */
 function isBusy(object: FluxObject): boolean {
@@ -113,13 +113,13 @@ function isBusy(object: FluxObject): boolean {
 }
 
 /**
- * A controller has one run of an object at a time, so one that saw the suspension came after all others. Without this, a condition that a failed or
- * killed run left behind would be waited for without end, since nothing removes it from a suspended object.
+ * A controller runs an object once at a time, so a run that saw the suspension came after all others. Without this check, a condition that
+ * a killed run left would block forever, since nothing removes it from a suspended object.
  */
 function hasObservedSuspension(object: FluxObject): boolean {
   const { metadata, spec, status } = object;
   if (spec.suspend !== true) return false;
   if (status?.observedGeneration !== undefined && status.observedGeneration === metadata.generation) return true;
-  // kustomize-controller observes no generation while the object is not Ready. What was asked before a person suspended it proves nothing.
+  // kustomize-controller observes no generation while the object is not Ready. A request before a person's suspension proves nothing.
   return readPrior(object, "suspend").is === "there" && metadata.annotations?.[REQUESTED] !== undefined && hasAnswered(object);
 }

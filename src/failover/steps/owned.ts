@@ -10,10 +10,10 @@ import { type PolicyFailure, resourceFailure, type Wait } from "../policy/failur
 
 type Volume = KubeObject & { readonly spec: { readonly replicationState: string } };
 
-/** Which policy exempted a volume from its Kustomization. */
+/** The policy that exempted a volume from its Kustomization. */
 const EXEMPTED = "plumbline.dev/failover-exempted";
 
-/** What applies a named object, or the policy itself, and is not named in the policy: nothing stops it from undoing a switch. */
+/** Owners of a named object, or of the policy itself, that the policy does not name: they may revert a switch. */
 export function ownerNotes(observed: ObservedPolicy): Wait[] {
   const { policy, managed } = observed;
   const resources = managed.flatMap((resource) => {
@@ -39,8 +39,8 @@ export function ownerNotes(observed: ObservedPolicy): Wait[] {
 }
 
 /**
- * Workloads whose replicas an owner that is not suspended may write back, for the condition Ready. For other kinds, Git rarely has the field that a switch changes:
- * `suspend`, an annotation. A Helm release without a HelmRelease does nothing until a person does.
+ * Workloads whose replicas an active owner may revert, for the condition Ready. For other kinds, Git rarely has the changed field:
+ * `suspend`, an annotation. A Helm release without a HelmRelease does nothing until a person acts.
  */
 export function unnamedOwners(observed: ObservedPolicy): PolicyFailure[] {
   return foundResources(observed, ["Deployment", "StatefulSet"]).flatMap(({ resource, object }) =>
@@ -74,8 +74,8 @@ function revertsPolicy(owner: Owner, managed: readonly Managed[]): string {
 }
 
 /**
- * Volumes whose `spec.replicationState` something else writes: a promotion would be taken back under running pods, or a demotion while the other site
- * writes. A Kustomization of the policy that is suspended before the volume is written is no such thing: the volume is exempted with the write.
+ * Volumes whose `spec.replicationState` something else writes: a promotion would be reverted under running pods, or a demotion while the
+ * other site writes. Except for a suspended Kustomization of the policy: the volume is exempted with the write.
  */
 export function ownedVolumes(observed: ObservedPolicy, to: Role): PolicyFailure[] {
   return foundVolumes(observed).flatMap(({ resource, object }) =>
@@ -109,7 +109,7 @@ function fixFor({ kind }: Owner, named: boolean): string {
   return named ? settings : `${settings}, and name it in spec.managedResources`;
 }
 
-/** The annotations by which a Kustomization of the policy leaves a volume alone from now on. They stay: Git would still say the other role. */
+/** Exempts a volume from a Kustomization of the policy. The annotations stay: Git still has the other role. */
 export function exemption(observed: ObservedPolicy, kind: string, volume: KubeObject): Record<string, string> {
   const isOwned = ownersOf(kind, volume, observed.managed).some(
     (owner) => owner.kind === "Kustomization" && isNamed(owner, observed.managed),

@@ -2,13 +2,13 @@ import type { FailoverPolicy } from "../../api/failover/failover-policy.ts";
 import { keyOf, type KubeObject } from "../../api/kind.ts";
 import type { Automated } from "../observe/external-kinds.ts";
 
-/** What an object was before a policy changed it, on the object itself: written with the first change and removed with the one that restores. */
+/** The state of an object before a policy changed it, on the object itself: written with the first change and removed with the restore. */
 export const PRIOR = "plumbline.dev/failover-prior";
 
-/** The epoch, and the generation of the policy, under which an object was last stopped. See `fenceOf`. */
+/** The epoch and the policy's generation under which an object was last stopped. See `fenceAnnotationOf`. */
 export const EPOCH = "plumbline.dev/failover-epoch";
 
-/** What is remembered, by its name in the annotation. Null: the field was not there, and is restored by removing it. */
+/** Prior values by name. Null: the field was unset, and is removed on restore. */
 interface Priors {
   replicas: number;
   suspend: boolean | null;
@@ -27,7 +27,7 @@ export function readPrior<F extends keyof Priors>(object: KubeObject, field: F):
   return fits(field, prior) ? { is: "there", prior } : { is: "unreadable" };
 }
 
-/** The annotation to write with a change; none where there is one already, since what it says is older. One that cannot be read says nothing. */
+/** Undefined if there is one already, since it is older. An unreadable one does not count. */
 export function priorAnnotation<F extends keyof Priors>(
   policy: FailoverPolicy,
   object: KubeObject,
@@ -37,12 +37,12 @@ export function priorAnnotation<F extends keyof Priors>(
   return readPrior(object, field).is === "there" ? {} : newPriorAnnotation(policy, field, prior);
 }
 
-/** Whatever was remembered before. */
+/** Replaces an existing one. */
 export function newPriorAnnotation<F extends keyof Priors>(policy: FailoverPolicy, field: F, prior: Priors[F]): Record<string, string> {
   return { [PRIOR]: JSON.stringify({ policy: keyOf(policy), [field]: prior }) };
 }
 
-/** Whether the object has been written on the way to the release that is to come, if there is one. */
+/** Whether the object was written for the coming release, if there is one. */
 export function isStamped({ metadata }: KubeObject, fence: string | undefined): boolean {
   return fence === undefined || metadata.annotations?.[EPOCH] === fence;
 }

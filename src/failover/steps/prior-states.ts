@@ -10,7 +10,6 @@ import type { PolicyFailure } from "../policy/failure.ts";
 
 type Field = "replicas" | "suspend" | "selectPolicy" | "pausedReplicas" | "automated";
 
-/** An object that a switch stops, and what it is at this moment. */
 interface Stoppable {
   readonly kind: string;
   readonly object: KubeObject;
@@ -20,8 +19,8 @@ interface Stoppable {
 }
 
 /**
- * The second record of what objects were before, for the status: what their annotations say, what is about to be written there, and what an earlier
- * status knows of objects that are stopped and have lost the annotation. Those are `lost`.
+ * The second record of prior states, for the status: from annotations, from planned writes, and from the earlier status for stopped objects
+ * that lost the annotation. Those are `lost`.
  */
 export function priorStates(
   observed: ObservedPolicy,
@@ -45,13 +44,12 @@ export function priorStates(
       if (memory.is === "none") lost.push(lossOf(stoppable, known, policy));
     }
   }
-  // One that is not there now may come back, and then only this knows what it was. Runs and autoscalers come and go.
+  // A missing one may return, and only this record has its state. Jobs and autoscalers come and go.
   const named = new Set(managed.map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`));
   for (const [id, state] of recorded) if (!handled.has(id) && named.has(objectKey(state))) states.push(state);
   return { states, lost };
 }
 
-/** Objects whose annotation cannot be read. */
 export function unreadablePriors(observed: ObservedPolicy): PolicyFailure[] {
   return stoppables(observed).flatMap(({ kind, object, field }): PolicyFailure[] => {
     if (readPrior(object, field).is !== "unreadable") return [];
@@ -98,7 +96,7 @@ function suspendable(kind: string, object: KubeObject & { spec: { suspend?: bool
   return { kind, object, field: "suspend", value: object.spec.suspend ?? null, isStopped: object.spec.suspend === true };
 }
 
-/** Objects as they will be after the writes of this pass, as far as the annotation goes. */
+/** Objects as they will be after the writes of this pass. */
 function annotationsWritten(steps: readonly SwitchStep[]): Map<KubeObject, KubeObject> {
   const writes = steps.filter(({ state }) => state === "Act").flatMap((step) => step.writes);
   return new Map(

@@ -15,7 +15,7 @@ export interface ResourceRead<K extends ManagedKind> {
   readonly result: ReadResult<ManagedObjects[K]>;
 }
 
-/** The resources of these kinds, in the order of the kinds and then of the policy. */
+/** In the order of the kinds, then of the policy. */
 export function readResources<K extends ManagedKind>(observed: ObservedPolicy, kinds: readonly K[]): ResourceRead<K>[] {
   return kinds.flatMap((kind) =>
     observed.managed
@@ -24,7 +24,6 @@ export function readResources<K extends ManagedKind>(observed: ObservedPolicy, k
   );
 }
 
-/** Those of them that are there. */
 export function foundResources<K extends ManagedKind>(
   observed: ObservedPolicy,
   kinds: readonly K[],
@@ -32,12 +31,11 @@ export function foundResources<K extends ManagedKind>(
   return readResources(observed, kinds).flatMap(({ resource, result }) => ("found" in result ? [{ resource, object: result.found }] : []));
 }
 
-/** One wait for each of them that could not be looked at. */
 export function unreadable(observed: ObservedPolicy, kinds: readonly ManagedKind[]): Wait[] {
   return readResources(observed, kinds).flatMap(({ resource, result }) => ("error" in result ? [unread(resource, result.error)] : []));
 }
 
-/** All of a list, or why it is not known. A kind that is not served has no objects. */
+/** Waits if the list is unknown. A kind that is not served has no objects. */
 export function itemsOf<T>(
   result: ReadResult<readonly T[]>,
   kind: string,
@@ -49,7 +47,7 @@ export function itemsOf<T>(
   return { items: [], waits: [{ kind, ...scope, name: "*", message: `${kind} objects cannot be listed: ${result.error}`, unread: true }] };
 }
 
-/** Sorted once for as long as what was observed lasts: a plan asks for the same from many sides. */
+/** Computed once per observation: a plan needs it many times. */
 export function perObserved<T>(
   make: (observed: ObservedPolicy, namespace: string) => T,
 ): (observed: ObservedPolicy, namespace: string) => T {
@@ -63,7 +61,7 @@ export function perObserved<T>(
   };
 }
 
-/** Each item under all of its keys, once each. */
+/** Each item under all of its keys. */
 export function grouped<T>(items: readonly T[], keysOf: (item: T) => readonly string[]): Map<string, T[]> {
   const groups = new Map<string, T[]>();
   for (const item of items) {
@@ -84,7 +82,6 @@ export function waitFor({ kind, namespace, name }: Pick<Managed, "kind" | "names
   return { kind, namespace, name, message };
 }
 
-/** A wait for a resource that cannot be read. */
 export function unread({ kind, namespace, name }: Pick<Managed, "kind" | "namespace" | "name">, error: string): Wait {
   return { kind, namespace, name, message: `${kind} cannot be read: ${error}`, unread: true };
 }
@@ -98,7 +95,7 @@ export function kindAndName(kind: string, { metadata: { namespace, name } }: Kub
   return `${kind} ${namespace === undefined ? name : `${namespace}/${name}`}`;
 }
 
-/** A merge patch of annotations and spec; what is empty is left out. */
+/** A merge patch of annotations and spec; empty parts are left out. */
 export function change(
   kind: Kind | undefined,
   object: KubeObject,
@@ -114,12 +111,12 @@ export function change(
   return { kind, object, patch, description };
 }
 
-/** The mark of what was stopped already, where it has to carry one and does not yet. */
+/** The stamp for an object that is already stopped and does not have it yet. */
 export function stampOnly(kind: Kind | undefined, object: KubeObject, fence: string | undefined, name: string): PlannedWrite[] {
   return isStamped(object, fence) ? [] : [change(kind, object, stamp(fence), {}, `mark ${name}`)];
 }
 
-/** What is wrong with a resource that was not found. */
+/** Undefined if the resource was found. */
 export function readFailure({ resource, result }: ResourceRead<ManagedKind>): PolicyFailure | undefined {
   const { kind, namespace, name, field } = resource;
   const failure = { kind, namespace, name, field, class: "Transient" as const };
@@ -136,7 +133,6 @@ export function readFailure({ resource, result }: ResourceRead<ManagedKind>): Po
     : { ...failure, reason: "NotFound", message: `${kind} does not exist` };
 }
 
-/** What the status says of what can be suspended. */
 export function suspendState({ resource, result }: ResourceRead<"CronJob" | "HelmRelease" | "Kustomization">, to: Role): ResourceState {
   const object = "found" in result ? result.found : undefined;
   const isRemembered = object?.metadata.annotations?.[PRIOR] !== undefined;
@@ -154,7 +150,6 @@ export function suspendState({ resource, result }: ResourceRead<"CronJob" | "Hel
   };
 }
 
-/** What the status says of a resource that was not found. */
 export function missingState({ resource, result }: ResourceRead<ManagedKind>): ResourceState | undefined {
   const error = readFailure({ resource, result })?.message;
   return error === undefined ? undefined : { resource, state: "error" in result ? "Error" : "Not Found", error };

@@ -13,7 +13,7 @@ import { restoreWorkloads } from "./workloads.ts";
 import type { PolicyFailure, Wait } from "../policy/failure.ts";
 import { type SwitchStep, type StepInput, stepOf } from "./step.ts";
 
-/** Volumes first; what needs them comes back when every one of them is known to be writable. `fence`: that of a forced takeover. */
+/** Volumes first; workloads return when every volume is known to be writable. `fence`: that of a forced takeover. */
 export function toPrimary(
   observed: ObservedPolicy,
   mode: "safe" | "unsafe",
@@ -21,7 +21,7 @@ export function toPrimary(
   fence: SwitchStep | undefined,
 ): SwitchStep[] {
   const safe = mode === "safe";
-  // At rest, workloads, CronJobs and Flux are their owners' business again, and of the volumes only the state is looked at.
+  // At rest, workloads, CronJobs and Flux belong to their owners again, and only the state of volumes is observed.
   const resting = isComplete(observed.policy, "primary");
   const unless = (find: () => StepInput): StepInput => (resting ? { writes: [], waits: [] } : find());
 
@@ -68,7 +68,7 @@ export function toPrimary(
   const before = [promoting, dns, cronJobs, arriving, jobs, flux, workloads];
   const awaiting = stepOf("AwaitWorkloads", { writes: [], waits: wasAvailable(observed.policy) ? [] : awaitWorkloads(observed) });
   const available: SwitchStep = before.every(({ state }) => state === "Done") ? awaiting : { ...awaiting, state: "Pending" };
-  // Without waiting for anything, availability is only reported.
+  // In unsafe mode availability is only reported.
   const steps = safe ? [...before, available] : before;
   if (!hasToken(observed.policy)) return steps;
   const taking = takeToken(observed, token);
@@ -76,19 +76,19 @@ export function toPrimary(
   return [...gates, ...(gates.every(({ state }) => state === "Done") ? steps : steps.map(asPending))];
 }
 
-/** It was available once as this primary, and nothing has been changed since: what its pods do now is their owners' business. */
+/** It was available once as this primary, and nothing has changed since: its pods are their owners' business. */
 function wasAvailable({ status }: FailoverPolicy): boolean {
   return status?.transition?.to === "primary" && status.transition.completionTime !== undefined;
 }
 
-/** Volumes that only one site names are not promoted, unless by a takeover that a person has forced. */
+/** Volumes that only one site names are promoted only by a forced takeover. */
 export function unsharedPromotions(observed: ObservedPolicy): PolicyFailure[] {
   const { policy } = observed;
   const isTakeover = policy.status?.token?.forced !== undefined && !wasPrimary(policy);
   return isForced(policy) || isTakeover ? [] : unsharedVolumes(observed);
 }
 
-/** With a token the other site's release tells more than the volume does. */
+/** With a token the other site's release says more than the volume does. */
 function receiving(observed: ObservedPolicy): Wait[] {
   return hasToken(observed.policy) || isForced(observed.policy) ? [] : receivingVolumes(observed);
 }
@@ -103,7 +103,7 @@ function takeToken({ policy }: ObservedPolicy, token: TokenDecision | undefined)
       waits: [{ kind: "FailoverPolicy", namespace, name, message: "The policy at the other site has not been read yet" }],
     };
   }
-  // A site that is outranked releases at once, even if it has nothing to stop.
+  // An outranked site releases at once, even if it has nothing to stop.
   const next = token.take ?? token.release;
   if (next) return { ...step, state: "Act", token: next, waits: token.waits };
   return { ...step, state: token.mayWrite ? "Done" : "Wait", waits: token.mayWrite ? [] : token.waits };

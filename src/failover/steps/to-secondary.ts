@@ -13,7 +13,7 @@ import { scaleDown, runningWorkloads } from "./workloads.ts";
 import type { Wait } from "../policy/failure.ts";
 import { type SwitchStep, stepOf } from "./step.ts";
 
-/** Everything that writes is stopped, and only when it is known to have stopped are the volumes demoted. */
+/** All writers are stopped first; the volumes are demoted only when the writers are known to have stopped. */
 export function toSecondary(observed: ObservedPolicy, mode: "safe" | "unsafe", token: TokenDecision | undefined): SwitchStep[] {
   const fence = fenceAnnotationOf(observed.policy);
   const safe = mode === "safe";
@@ -21,7 +21,7 @@ export function toSecondary(observed: ObservedPolicy, mode: "safe" | "unsafe", t
   const flux = stepOf("SuspendFlux", both(suspendFlux(observed, fence), suspendArgo(observed, fence)));
   const dns = stepOf("UpdateDNS", updateDns(observed, "secondary"));
   const cronJobs = stepOf("SuspendCronJobs", suspendCronJobs(observed, fence));
-  // What Flux still looks after it would only bring back.
+  // Flux would restore what it still manages.
   const scaling = stepOf("ScaleDown", scaleDown(observed, mode, fence), { pending: safe && flux.waits.length > 0 });
 
   const isRequested = [flux, cronJobs, scaling].every(({ state }) => state === "Done");
@@ -52,7 +52,7 @@ export function toSecondary(observed: ObservedPolicy, mode: "safe" | "unsafe", t
   return [...steps, isEarly ? { ...release, state: "Pending" } : release];
 }
 
-/** Nothing that may write is left or can start. */
+/** No writer is left or can start. */
 export function writesStopped(observed: ObservedPolicy): boolean {
   const fence = fenceAnnotationOf(observed.policy);
   const findings = [
@@ -69,7 +69,7 @@ function writersLeft(observed: ObservedPolicy): Wait[] {
   return [...busyFlux(observed), ...busyArgo(observed), ...runningWorkloads(observed), ...runningJobs(observed)];
 }
 
-/** As long as the token is held: afterwards the other site is primary, and its writes are on their way here. */
+/** While the token is held: afterwards the other site is primary, and its writes are replicated here. */
 function awaitCopy(observed: ObservedPolicy, pending: boolean): SwitchStep {
   const ownsToken = observed.policy.status?.token?.state === "Held";
   return stepOf("AwaitCopy", { writes: [], waits: ownsToken ? uncopiedVolumes(observed) : [] }, { pending });

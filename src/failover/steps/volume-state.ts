@@ -5,7 +5,7 @@ import { readPrior } from "./prior-annotation.ts";
 
 const RESYNC = ". It has writes that the other site does not have; to discard them, set spec.replicationState to resync";
 
-/** What is asked for. A resync counts as secondary. */
+/** A resync counts as secondary. */
 export function requestedRole({ spec }: VolumeReplication): Role {
   return spec.replicationState === "primary" ? "primary" : "secondary";
 }
@@ -25,14 +25,14 @@ export function whatLacks(volume: VolumeReplication, role: Role): string | undef
   return `condition Completed is not yet True at generation ${metadata.generation}`;
 }
 
-/** csi-addons up to 0.12 does nothing for a volume that is primary already, whatever else of its spec changes, and leaves the conditions as they are. */
+/** csi-addons up to 0.12 does nothing for a volume that is already primary, whatever else in its spec changes, and keeps its conditions. */
 function hasNothingNew({ metadata, status }: VolumeReplication, role: Role): boolean {
   const completed = status?.conditions?.find(({ type }) => type === "Completed");
   if (role !== "primary" || completed?.status !== "True" || completed.reason !== "Promoted") return false;
   return completed.observedGeneration !== undefined && completed.observedGeneration < (metadata.generation ?? 0);
 }
 
-/** `VolumeDegraded`, and being resynced, is how a secondary lives. Only where Completed is not False do the others mean anything. */
+/** `VolumeDegraded` and resyncing are normal for a secondary. The others are valid only if Completed is not False. */
 export function problemOf(volume: VolumeReplication): string | undefined {
   if (!isCurrent(volume.status?.observedGeneration, volume)) return undefined;
   const completed = conditionOf(volume, "Completed");
@@ -41,7 +41,7 @@ export function problemOf(volume: VolumeReplication): string | undefined {
   return degraded?.status === "True" && degraded.reason === "Error" ? described(degraded) : undefined;
 }
 
-/** Why a volume that was asked to be secondary cannot be asked to be primary yet. */
+/** Why a demoted volume cannot be promoted yet. */
 export function unseenDemotion(volume: VolumeReplication): string | undefined {
   if (!isCurrent(volume.status?.observedGeneration, volume)) return `has not reached its previous desired state`;
   if (volume.status?.state !== "Primary") return undefined;
@@ -49,8 +49,8 @@ export function unseenDemotion(volume: VolumeReplication): string | undefined {
 }
 
 /**
- * Asked to be primary by others after we asked for a demotion. csi-addons then reports Primary without asking the driver. Only a driver that answers
- * GetVolumeReplicationInfo, which it does for a primary alone, shows that it is one.
+ * Promoted by others after our demotion. csi-addons then reports Primary without asking the driver. Only a driver that implements
+ * GetVolumeReplicationInfo, which works for a primary alone, proves that it is one.
  */
 export function isDoubtfulPrimary(volume: VolumeReplication): boolean {
   if (readPrior(volume, "lastSyncTime").is !== "there") return false;
@@ -70,7 +70,7 @@ export function described({ type, status, reason, message }: Condition): string 
   return `${type} is ${status} (${reason})${message === "" ? "" : `: ${message}`}`;
 }
 
-/** A condition of the current generation; one of an earlier says nothing about what is asked now. */
+/** Of the current generation only. */
 export function conditionOf(volume: VolumeReplication, type: string): Condition | undefined {
   return volume.status?.conditions?.find((condition) => condition.type === type && isCurrent(condition.observedGeneration, volume));
 }

@@ -21,7 +21,7 @@ export function demoteVolumes(observed: ObservedPolicy, fence: string | undefine
     const kind = observed.kindOf(resource.kind);
     const name = kindAndName(resource.kind, object);
     if (requestedRole(object) === "secondary") return stampOnly(kind, object, fence, name);
-    // A secondary no longer says when it was last copied; what is remembered of an earlier time is of an earlier switch.
+    // A secondary no longer reports its last copy; a remembered time is of an earlier switch.
     const annotations = {
       ...newPriorAnnotation(observed.policy, "lastSyncTime", object.status?.lastSyncTime ?? null),
       ...stamp(fence),
@@ -33,8 +33,8 @@ export function demoteVolumes(observed: ObservedPolicy, fence: string | undefine
 }
 
 /**
- * At rest, what somebody else demoted is not taken back: see `driftedVolumes`. A demotion that was asked for has to be seen first: csi-addons asks
- * nothing of the driver for a volume that still says Primary, so the driver could have demoted it, and no promotion would follow.
+ * At rest, a demotion by others is not reverted: see `driftedVolumes`. A requested demotion must be observed first: csi-addons does not
+ * call the driver for a volume that still reports Primary, so the driver could have demoted it, and no promotion would follow.
  */
 export function promoteVolumes(observed: ObservedPolicy, mode: "safe" | "unsafe"): StepInput {
   const writes: PlannedWrite[] = [];
@@ -66,7 +66,7 @@ export function promoteVolumes(observed: ObservedPolicy, mode: "safe" | "unsafe"
   return { writes, waits };
 }
 
-/** Who can still write to a volume: pods that mount its claim, of any owner, and nodes to which it is attached. */
+/** Pods that mount its claim, of any owner, and nodes to which it is attached. */
 export function volumesInUse(observed: ObservedPolicy): Wait[] {
   return foundVolumes(observed).flatMap(({ resource, object }) => usersOf(observed, resource, object));
 }
@@ -116,7 +116,7 @@ function attachedTo(observed: ObservedPolicy, { kind, namespace, name }: Managed
 }
 
 /**
- * Volumes whose driver has no VolumeAttachments: nothing tells when the last node has flushed its writes. They are left alone for a while after the
+ * Volumes whose driver has no VolumeAttachments: nothing reports when the last node has flushed its writes. They wait for a while after the
  * last writer is gone.
  */
 export function volumesToWaitFor(observed: ObservedPolicy): Wait[] {
@@ -141,7 +141,7 @@ export function volumesToWaitFor(observed: ObservedPolicy): Wait[] {
   });
 }
 
-/** Volumes that only one of the two policies names: what the other site releases is what its own policy names. */
+/** Volumes that only one of the two policies names: the other site releases only what its own policy names. */
 export function unsharedVolumes(observed: ObservedPolicy): PolicyFailure[] {
   const { policy, peer } = observed;
   if (!peer?.reachable || !peer.exists || !peer.volumes) return [];
@@ -160,7 +160,6 @@ export function unsharedVolumes(observed: ObservedPolicy): PolicyFailure[] {
   ];
 }
 
-/** Volumes that cannot be read or do not exist. */
 export function unknownVolumes(observed: ObservedPolicy): Wait[] {
   const missing = readVolumes(observed).filter(({ result }) => "absent" in result);
   return [
@@ -170,8 +169,8 @@ export function unknownVolumes(observed: ObservedPolicy): Wait[] {
 }
 
 /**
- * Volumes that are not where they should be. One that does not exist is primary for nobody, and holds up no switch to secondary. At rest, one that is
- * asked to be something else has drifted, and waiting does not help.
+ * Volumes in another state. A missing one does not block a switch to secondary. At rest, one with another requested role has drifted, and
+ * waiting does not help.
  */
 export function awaitVolumes(observed: ObservedPolicy, role: Role, resting = false): Wait[] {
   const unknown = role === "primary" ? unknownVolumes(observed) : unreadableVolumes(observed);
@@ -182,12 +181,12 @@ export function awaitVolumes(observed: ObservedPolicy, role: Role, resting = fal
   return [...unknown, ...unsettled];
 }
 
-/** In safe mode one volume with an error is reason enough to leave the others as they are. */
+/** In safe mode one failed volume stops the others. */
 export function failedVolumeWaits(observed: ObservedPolicy, role: Role): Wait[] {
   return failedVolumes(observed, role).map(waitOf);
 }
 
-/** What csi-addons says has gone wrong on the way to where the volume is asked to be. */
+/** Errors of csi-addons on the way to the requested role. */
 export function failedVolumes(observed: ObservedPolicy, role: Role): PolicyFailure[] {
   return foundVolumes(observed).flatMap(({ resource, object }) => {
     const problem = requestedRole(object) === role ? problemOf(object) : undefined;
@@ -197,7 +196,7 @@ export function failedVolumes(observed: ObservedPolicy, role: Role): PolicyFailu
   });
 }
 
-/** Volumes that were demoted while this site was a primary at rest. Promoting them again could undo a takeover by the other site. */
+/** Volumes that were demoted while this site was a primary at rest. Promoting them again could revert a takeover by the other site. */
 export function driftedVolumes(observed: ObservedPolicy): PolicyFailure[] {
   return foundVolumes(observed).flatMap(({ resource, object }) => {
     if (requestedRole(object) === "primary") return [];
@@ -206,7 +205,7 @@ export function driftedVolumes(observed: ObservedPolicy): PolicyFailure[] {
   });
 }
 
-/** Whether every volume is known to be a secondary, at the epoch that is to be released. */
+/** Whether every volume is known to be a secondary, at the epoch of the release. */
 export function areDemoted(observed: ObservedPolicy, fence: string | undefined): boolean {
   return readVolumes(observed).every(
     ({ result }) => "found" in result && whatLacks(result.found, "secondary") === undefined && isStamped(result.found, fence),
@@ -214,9 +213,9 @@ export function areDemoted(observed: ObservedPolicy, fence: string | undefined):
 }
 
 /**
- * Volumes of this site whose data is not known to be complete at the other one. csi-addons reports Degraded=False and Resyncing=False for a secondary
- * only when it saw both sides demoted and equal, and then stops asking. Of the generation of the demotion it is proof: since then nothing was
- * promoted here. Of the target of a switch it is none: the other side may have been primary since.
+ * Volumes of this site whose data may be incomplete at the other one. csi-addons reports Degraded=False and Resyncing=False for a secondary
+ * only when it saw both sides demoted and equal, and then stops asking. At the generation of the demotion that is proof: nothing was
+ * promoted here since. At the target of a switch it is not: the other side may have been primary since.
  */
 export function uncopiedVolumes(observed: ObservedPolicy): Wait[] {
   return readVolumes(observed).flatMap(({ resource, result }) => {
@@ -225,12 +224,12 @@ export function uncopiedVolumes(observed: ObservedPolicy): Wait[] {
   });
 }
 
-/** Whether every volume is primary here, as far as csi-addons knows. */
+/** As far as csi-addons knows. */
 export function arePromoted(observed: ObservedPolicy): boolean {
   return readVolumes(observed).every(({ result }) => "found" in result && whatLacks(result.found, "primary") === undefined);
 }
 
-/** Volumes that cannot be promoted safely, whatever the other site says: unknown ones, and those that are neither primary nor secondary. */
+/** Volumes that cannot be promoted safely: unknown ones, and those that are neither primary nor secondary. */
 export function unpromotableVolumes(observed: ObservedPolicy): Wait[] {
   return readVolumes(observed).flatMap(({ resource, result }) => {
     const { kind, name } = resource;
@@ -242,7 +241,7 @@ export function unpromotableVolumes(observed: ObservedPolicy): Wait[] {
   });
 }
 
-/** Without `spec.peer` only the volume itself tells that the other side is primary and sends: then promoting it splits the data. */
+/** Without `spec.peer` only the volume itself shows that the other side is primary: then promoting it splits the data. */
 export function receivingVolumes(observed: ObservedPolicy): Wait[] {
   const known = "if the other site has stopped writing";
   const force = isSpent(observed.policy) ? `give spec.force a new reason ${known}: its takeover is complete` : `set spec.force ${known}`;

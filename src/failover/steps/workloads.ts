@@ -27,8 +27,8 @@ const KINDS = ["Deployment", "StatefulSet"] as const;
 type WorkloadKind = (typeof KINDS)[number];
 
 /**
- * Replicas to 0, remembered. The workload comes before its autoscaler: KEDA, once paused, scales to 0 by itself, and then nobody would know from how
- * many.
+ * Scales to 0 and saves the prior count. The workload comes before its autoscaler: a paused KEDA scales to 0 by itself, and the count would
+ * be lost.
  */
 export function scaleDown(observed: ObservedPolicy, mode: "safe" | "unsafe", fence: string | undefined): StepInput {
   const workloads = foundResources(observed, KINDS).flatMap(({ resource: { kind }, object }) => {
@@ -39,15 +39,12 @@ export function scaleDown(observed: ObservedPolicy, mode: "safe" | "unsafe", fen
     return [change(observed.kindOf(kind), object, annotations, { replicas: 0 }, `scale ${name} from ${replicas} to 0`)];
   });
   const paused = pauseAutoscalers(observed, fence);
-  // An autoscaler that cannot be seen cannot be paused, and would start again what was stopped.
+  // An autoscaler that cannot be read cannot be paused, and would start again what was stopped.
   const isBlocked = mode === "safe" && paused.waits.length > 0;
   return { writes: isBlocked ? [] : [...workloads, ...paused.writes], waits: [...unreadable(observed, KINDS), ...paused.waits] };
 }
 
-/**
- * Everything that keeps a workload from being over: the counts of its status, which leave out pods that are being terminated, and the pods
- * themselves.
- */
+/** The counts of its status, which leave out terminating pods, and the pods themselves. */
 export function runningWorkloads(observed: ObservedPolicy): Wait[] {
   return foundResources(observed, KINDS).flatMap(({ resource, object }) => {
     const { items: pods, waits } = writersOf(observed, resource.namespace, object.spec.selector);
@@ -65,7 +62,7 @@ function tieOf({ metadata: { ownerReferences } }: Pod, { kind, name }: Managed):
   return isOwn ? `belongs to ${kind} ${name}` : `is of ${owner.kind} ${owner.name}, but the selector of ${kind} ${name} matches it too,`;
 }
 
-/** Autoscalers first, so that what they know about the number counts; then the remembered number, where nobody else has brought one back. */
+/** Autoscalers first, so that their count wins; then the saved count, unless somebody has scaled it already. */
 export function restoreWorkloads(observed: ObservedPolicy, mode: "safe" | "unsafe"): StepInput {
   const resumed = resumeAutoscalers(observed);
   const writes: PlannedWrite[] = [];
@@ -105,7 +102,7 @@ export function workloadStates(observed: ObservedPolicy, to: Role): ResourceStat
   return readResources(observed, KINDS).map((read) => missingState(read) ?? stateOf(observed, read, to));
 }
 
-/** Whether the workload runs, for all that is known. */
+/** As far as known. */
 export function isRunning(observed: ObservedPolicy, resource: Managed & { kind: WorkloadKind }, object: Deployment | StatefulSet): boolean {
   return (
     (object.spec.replicas ?? 1) > 0 || !isDown(object) || writersOf(observed, resource.namespace, object.spec.selector).items.length > 0

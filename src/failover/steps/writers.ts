@@ -6,14 +6,14 @@ import type { ObservedPolicy } from "../observe/observed.ts";
 import type { Wait } from "../policy/failure.ts";
 
 /**
- * Whether a pod may still write. One that ran to its end may not, and it stays where nobody removes it: whoever waited for that would wait for ever.
- * One that is being deleted may, whatever its phase, until it is gone: only then are its volumes unmounted.
+ * A completed pod cannot write, and may stay forever. A pod that is being deleted may, whatever its phase, until it is gone: only then are
+ * its volumes unmounted.
  */
 function mayWrite({ metadata, status }: Pod): boolean {
   return metadata.deletionTimestamp !== undefined || (status?.phase !== "Succeeded" && status?.phase !== "Failed");
 }
 
-/** The pods of a namespace that may write, by the claims that they mount and by their labels. */
+/** By mounted claim and by label. */
 const writers = perObserved((observed: ObservedPolicy, namespace: string) => {
   const { items, waits } = itemsOf(observed.pods(namespace), "Pod", namespace);
   const all = items.filter(mayWrite);
@@ -57,7 +57,7 @@ function claimsOf({ metadata, spec }: Pod): string[] {
 /** A kubelet reports the end of a pod with a delay. */
 const LATE_MS = 5_000;
 
-/** A wait for the end of a pod, because of what `why` says of it: `belongs to Deployment web`. */
+/** `why` is a part of the message: `belongs to Deployment web`. */
 export function podWait(pod: Pod, why: string, now: Date): Wait {
   const { namespace, name } = pod.metadata;
   const { nodeName: node } = pod.spec;

@@ -1,14 +1,13 @@
 import type { FailoverPolicy, FailoverStatus } from "../../api/failover/failover-policy.ts";
 
-/** What the other site, as a primary, reports of the copy that it makes at this one. */
 export interface PeerCopy {
-  /** Of its oldest volume; none where one of them does not say. */
+  /** Of its oldest volume; unset if one is unknown. */
   readonly lastSyncTime?: string;
-  /** The worst of its volumes; none where one of them does not say. */
+  /** The worst of its volumes; unset if one is unknown. */
   readonly replicating?: "True" | "False" | "Unknown";
 }
 
-/** What a policy says of the copies of its volumes. Another version, or another program, may have written it. */
+/** Another version, or another program, may have written it. */
 export function copyOf(status: FailoverStatus | undefined): { readonly copy?: PeerCopy } {
   const volumes = Array.isArray(status?.volumeReplicationStatuses) ? status.volumeReplicationStatuses : [];
   const states = volumes.map((volume) => volume?.replicating);
@@ -22,7 +21,7 @@ export function copyOf(status: FailoverStatus | undefined): { readonly copy?: Pe
   return Object.keys(copy).length > 0 ? { copy } : {};
 }
 
-/** The oldest of these times; none unless all are known. */
+/** Undefined unless all are known. */
 export function oldest(times: readonly (string | undefined)[]): string | undefined {
   const known = times.filter((time) => time !== undefined);
   if (known.length < times.length) return undefined;
@@ -33,7 +32,7 @@ function timeOf(value: unknown): string | undefined {
   return typeof value === "string" && value.length <= 64 && !Number.isNaN(Date.parse(value)) ? value : undefined;
 }
 
-/** When the copy at the secondary site was taken, of the volume that is furthest behind: on a primary by its own volumes, on a secondary as the other site reported. */
+/** The oldest copy at the secondary site: on a primary by its own volumes, on a secondary as the other site reported. */
 export function copyTime({ spec, status = {} }: FailoverPolicy): string | undefined {
   if (spec.desiredState === "secondary") return status.peer?.lastSyncTime;
   const times = (status.volumeReplicationStatuses ?? []).flatMap(({ lastSyncTime }) => lastSyncTime ?? []);

@@ -5,7 +5,7 @@ import { scopeOf } from "../../ip/scope.ts";
 import type { ClusterAccess, Credential } from "../../kube/client/access.ts";
 import type { KubeError } from "../../kube/client/error.ts";
 
-/** Where the policy says how the other site is read; each fault of it names one of these. */
+/** The fields of the peer's configuration; each problem names one of these. */
 export const PEER_FIELDS = {
   peer: "spec.peer",
   secret: "spec.peer.kubeconfigSecret",
@@ -13,7 +13,7 @@ export const PEER_FIELDS = {
   key: "spec.peer.kubeconfigSecret.key",
 } as const;
 
-/** Something about `spec.peer` or its Secret that no waiting fixes. */
+/** A problem of `spec.peer` or its Secret that waiting does not fix. */
 export class PeerProblem extends Error {
   override readonly name = "PeerProblem";
   readonly field: string;
@@ -27,11 +27,11 @@ export class PeerProblem extends Error {
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 /** Metadata services of clouds that are not at a link-local address. */
 const METADATA = new Set(["fd00:ec2::254", "100.100.100.200", "168.63.129.16"]);
-/** The other site's own certificate, or a clock: not what the Secret holds. */
+/** The other site's certificate or clock, not the Secret. */
 const SERVER_CERTIFICATE = new Set(["CERT_HAS_EXPIRED", "CERT_NOT_YET_VALID"]);
 const FORBIDDEN_ADDRESS = "EFORBIDDENADDRESS";
 
-/** Why a kubeconfig is not used. On the way to a server that is not verified anybody could answer Released. */
+/** Why a kubeconfig is not used. Without verification anybody could answer Released. */
 export function rejectedAccess({ server, insecure }: ClusterAccess, own: string): string | undefined {
   if (insecure) return "insecure-skip-tls-verify is true; give the certificate-authority of the other site";
   const url = URL.parse(server);
@@ -45,7 +45,7 @@ export function rejectedAccess({ server, insecure }: ClusterAccess, own: string)
     : undefined;
 }
 
-/** What a policy's author must not reach through the controller: what answers only on its own node. */
+/** Addresses that only the controller's node can reach are forbidden to the authors of policies. */
 function forbiddenAddress(text: string): string | undefined {
   const address = addressOf(text);
   if (!address) return undefined;
@@ -54,7 +54,7 @@ function forbiddenAddress(text: string): string | undefined {
   return scope === "unicast" || scope === "loopback" ? undefined : scope === "unspecified" ? "not a server address" : `a ${scope} address`;
 }
 
-/** A name must not lead where an address may not. */
+/** A name must not resolve to a forbidden address. */
 export const lookup: LookupFunction = (host, options, answer) => {
   process.getBuiltinModule("node:dns").lookup(host, options, (error, found, family) => {
     const addresses = typeof found === "string" ? [found] : (found ?? []).map(({ address }) => address);
@@ -64,7 +64,7 @@ export const lookup: LookupFunction = (host, options, answer) => {
   });
 };
 
-/** The fault in the Secret that an error on the way to the other site tells of; none where the site may only be away. */
+/** The problem of the Secret that an error shows; undefined if the site may just be unreachable. */
 export async function problemOf(error: KubeError, access: ClusterAccess, now: Date): Promise<PeerProblem | undefined> {
   const renew = "put a new kubeconfig into the Secret, as deploy/failover/peer.yaml says";
   const problem = (message: string) => new PeerProblem(PEER_FIELDS.secret, message, { cause: error });
@@ -75,7 +75,7 @@ export async function problemOf(error: KubeError, access: ClusterAccess, now: Da
     );
   if (error.code === "Certificate")
     return SERVER_CERTIFICATE.has(code) ? undefined : problem(withExpiry(error.message, await expiry(access), now));
-  // The server decides whether a credential counts: by our clock alone, one that is off would refuse every site.
+  // The server decides whether a credential is valid: our clock may be wrong.
   if (error.code === "Unauthorized")
     return problem(
       `${withExpiry(`The other site does not accept the credentials of ${access.describe}`, await expiry(access), now)}; ${renew}`,
@@ -100,7 +100,7 @@ function withExpiry(message: string, end: { what: string; at: Date } | undefined
   return end && end.at <= now ? `${message}: its ${end.what} expired at ${end.at.toISOString().replace(/\.\d+Z$/, "Z")}` : message;
 }
 
-/** When what we show stops to count, as far as it says so itself. */
+/** When the credential expires, if it says so. */
 async function expiry(access: ClusterAccess): Promise<{ what: string; at: Date } | undefined> {
   const identity = await access.identity();
   const at = identity.token === undefined ? certificateEnd(identity) : tokenEnd(identity.token);

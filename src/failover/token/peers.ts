@@ -10,22 +10,22 @@ import { lookup, PEER_FIELDS, PeerProblem, problemOf, rejectedAccess } from "./p
 import type { PeerView, ObservedToken } from "./token.ts";
 import { managedBy, volumeKeys } from "../policy/managed.ts";
 
-/** Long enough for another continent, and short enough to ask again every 5 s. */
+/** Long enough for another continent, and short enough to retry every 5 s. */
 const DEADLINE_MS = 5_000;
-/** A policy has a few KB; its own kubeconfig is a tenant's, who may point it at anything. */
+/** A policy has a few KB; the kubeconfig of a tenant may point at anything. */
 const MAX_ANSWER_BYTES = 1 << 20;
-/** A policy that asks again later gets a new connection. */
+/** A later request opens a new connection. */
 const UNUSED_MS = 10 * 60_000;
 
 export interface PeersOptions {
-  /** Whether the Secret has to be readable, as it has to be for the controller. A person may lack the right and still switch. */
+  /** Whether the Secret must be readable, as for the controller. A person may lack the right and still switch. */
   mustRead?: boolean;
-  /** The uid of the policy `namespace/name` of the own cluster, where it is known: another policy here is no other site. */
+  /** The uid of a policy of the own cluster, if known: a policy here is not another site. */
   uidOf?: (key: string) => string | undefined;
 }
 
 interface Connection {
-  /** The kubeconfig that it was made from, as it is in the Secret. */
+  /** As in the Secret. */
   readonly content: string;
   readonly client: Promise<KubeClient>;
   usedAt: number;
@@ -38,16 +38,15 @@ interface Unreachable {
   hasWaiter: boolean;
 }
 
-/** Asks other sites what their policies say. It reads there and never writes. */
+/** Reads the policies of other sites; never writes there. */
 export class Peers {
   readonly #client: KubeClient;
   readonly #options: PeersOptions;
-  /** By the Secret and its key. */
   readonly #connections = new Map<string, Connection>();
-  /** By server: those that did not answer when they were last asked. */
+  /** By server: those that did not answer last time. */
   readonly #unreachable = new Map<string, Unreachable>();
 
-  /** `client` is that of the own cluster, where the Secrets are. */
+  /** `client` is that of the own cluster, which has the Secrets. */
   constructor(client: KubeClient, options: PeersOptions = {}) {
     this.#client = client;
     this.#options = options;
@@ -68,7 +67,7 @@ export class Peers {
       if (signal.aborted) throw error;
       if (error instanceof PeerProblem) return { reachable: false, message: error.message, field: error.field };
       if (!isKubeError(error)) throw error;
-      // The same answer for a cluster without the kind, without the namespace and without the policy.
+      // The same answer for a cluster without the kind, the namespace or the policy.
       if (error.code === "NotFound") return { reachable: true, exists: false };
       return { reachable: false, message: error.message };
     }
@@ -81,8 +80,8 @@ export class Peers {
   }
 
   /**
-   * Of those who ask a server that did not answer last time, one waits whether it does now; to the others it is still silent, which grants nothing.
-   * Else all policies of a site that is gone would stand in line for each other's five seconds, on the day on which they are to be switched.
+   * After a timeout only one caller waits for the server; for the others it is still unreachable, which grants nothing. Otherwise all
+   * policies of a lost site would queue for each other's five seconds, on the day on which they must be switched.
    */
   async #askOnce<T>(server: string, ask: () => Promise<T>): Promise<T> {
     const unreachable = this.#unreachable.get(server);
@@ -100,7 +99,7 @@ export class Peers {
     }
   }
 
-  /** One client for as long as the Secret says the same. */
+  /** Reused while the Secret is unchanged. */
   async #clientFor(namespace: string, { name, key }: { name: string; key: string }, signal: AbortSignal): Promise<KubeClient> {
     const origin = `Secret ${namespace}/${name} key ${key}`;
     const content = await this.#read(namespace, { name, key }, signal);
@@ -117,7 +116,7 @@ export class Peers {
     return client;
   }
 
-  /** Policies and Secrets go, and servers are what their authors write. */
+  /** Policies and Secrets are deleted, and servers are arbitrary input. */
   #forgetUnused(): void {
     const oldest = performance.now() - UNUSED_MS;
     for (const [origin, connection] of this.#connections) {
@@ -140,7 +139,7 @@ export class Peers {
         if (!isKubeError(error)) throw error;
         const message = `Secret ${namespace}/${name} of spec.peer cannot be read: ${error.message}`;
         if (!isKubeError(error, "Forbidden") || !this.#options.mustRead) throw new KubeError("NoKubeconfig", message, { cause: error });
-        // A role names the Secret, so that the name of one that does not exist is forbidden too.
+        // A role names the Secret, so a missing Secret is forbidden too.
         const remedy = "correct its name, or let the controller read it as deploy/failover/peer.yaml does";
         throw new PeerProblem(PEER_FIELDS.name, `The controller may not read Secret ${namespace}/${name}; ${remedy}`, { cause: error });
       });
@@ -165,12 +164,12 @@ async function openConnection(content: string, origin: string, own: string): Pro
 function closeConnection({ client }: Connection): void {
   client.then(
     (open) => open.close(),
-    // Then there is nothing to close, and whoever asked was told.
+    // There is nothing to close, and the caller got the error.
     () => {},
   );
 }
 
-/** The answer may not match our schema. */
+/** The response may not match our schema. */
 function understood(peer: FailoverPolicy, asking: FailoverPolicy, ownUid: string | undefined): PeerView {
   try {
     const { uid } = peer.metadata;
@@ -187,7 +186,7 @@ function leadsBack(isItself: boolean): PeerView {
   return { reachable: false, message: `spec.peer points back to ${what}; give a kubeconfig of the other site`, field: PEER_FIELDS.secret };
 }
 
-/** What another version of the kind, or another program, has put there counts for nothing. */
+/** Unknown values of another version or program are ignored. */
 function viewOf(peer: FailoverPolicy, asking: FailoverPolicy): PeerView {
   const { metadata, spec, status } = peer;
   const token = status?.token;
@@ -211,14 +210,14 @@ function viewOf(peer: FailoverPolicy, asking: FailoverPolicy): PeerView {
   };
 }
 
-/** What that site has seen of the asking policy object; of another that had its name before, it says nothing. */
+/** What that site has read of the asking policy object; nothing for an earlier object of the same name. */
 function observedTokenOf(status: FailoverPolicy["status"], uid: string | undefined): { observedToken?: ObservedToken } {
   const token = status?.peer?.seen;
   if (!token || token.uid !== uid || !isToken(token)) return {};
   return { observedToken: { epoch: token.epoch, state: token.state } };
 }
 
-/** Why a release of that policy is none for this one: it no longer keeps to it, or gives it to a third. */
+/** Why a release of that policy does not count for this one: it does not follow the protocol, or names a third site. */
 function strangeness({ name, namespace }: ObjectMeta, { peer }: FailoverPolicy["spec"], { metadata }: FailoverPolicy): string | undefined {
   if (!peer) return "the policy at the other site has no spec.peer, so its release is ignored; set spec.peer there";
   const named = `${peer.namespace ?? namespace}/${peer.name ?? name}`;

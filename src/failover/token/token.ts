@@ -3,12 +3,12 @@ import type { FailoverPolicy, FailoverToken, Role } from "../../api/failover/fai
 import type { PeerCopy } from "./peer-copy.ts";
 import type { Wait } from "../policy/failure.ts";
 
-/** What the other site's policy said when it was asked, or why it could not be. */
+/** The other site's policy, or why it could not be read. */
 export type PeerView =
   | {
       readonly reachable: false;
       readonly message: string;
-      /** The field of this policy that is wrong: the other site may answer, but is not asked, and waiting changes nothing. */
+      /** The wrong field of this policy: the other site is not asked, and waiting does not help. */
       readonly field?: string;
     }
   | { readonly reachable: true; readonly exists: false }
@@ -17,11 +17,10 @@ export type PeerView =
       readonly exists: true;
       readonly desiredState: Role;
       readonly token?: FailoverToken;
-      /** Of the policy there. */
       readonly uid?: string;
       /** The highest token of this policy object that the other site has read. */
       readonly observedToken?: ObservedToken;
-      /** The volumes that the policy there names, as `volumeKeys` writes them. */
+      /** As `volumeKeys` writes them. */
       readonly volumes?: readonly string[];
       readonly copy?: PeerCopy;
       readonly stranger?: string;
@@ -29,14 +28,14 @@ export type PeerView =
 
 export type ObservedToken = Pick<FailoverToken, "epoch" | "state">;
 
-/** Whether the first comes after the second: epochs only grow, and a release is never taken back. */
+/** Epochs only grow, and a release is final. */
 export function isLater(one: ObservedToken, other: ObservedToken): boolean {
   return one.epoch > other.epoch || (one.epoch === other.epoch && one.state === "Released" && other.state === "Held");
 }
 
 /**
- * Whether this site has lost what it once wrote, as a cluster that was restored from a backup has: then the other site has seen a later token of this
- * policy object. The policy must have been read before the other site was.
+ * Whether this site has lost its own writes, as a cluster restored from a backup: the other site has read a later token of this policy
+ * object. The policy must have been read before the other site.
  */
 export function isRestored({ metadata, status }: FailoverPolicy, peer: PeerView | undefined): boolean {
   const known = peer?.reachable && peer.exists ? peer.observedToken : undefined;
@@ -44,50 +43,48 @@ export function isRestored({ metadata, status }: FailoverPolicy, peer: PeerView 
   return !status?.token || isLater(known, status.token);
 }
 
-/** What a token decision rests on. The policy was read live, then the resources, then the peer, in this order. */
+/** The policy was read live, then the resources, then the peer, in this order. */
 export interface TokenInput {
   readonly policy: FailoverPolicy;
   readonly mode: "safe" | "unsafe";
-  /** Every volume was seen to be secondary, each fenced (see `fenceAnnotationOf`). */
+  /** Every volume is secondary and fenced (see `fenceAnnotationOf`). */
   readonly demoted: boolean;
-  /** Nothing that may write is left, and all that could start it is stopped and fenced. */
+  /** No writer is left, and all that could start one is stopped and fenced. */
   readonly writesStopped: boolean;
-  /** Every volume here is a secondary whose data is complete at the other site. Only the site that was demoted can know: see `areCopied`. */
+  /** Every volume here is a secondary whose data is complete at the other site. Only the demoted site can know: see `uncopiedVolumes`. */
   readonly copied: boolean;
-  /** Every volume is primary here already, so that taking the token promotes none. */
+  /** Every volume is primary here already, so taking the token promotes none. */
   readonly promoted: boolean;
-  /** What keeps the volumes from being promoted in safe mode. */
+  /** What prevents the promotion of volumes in safe mode. */
   readonly blockers: readonly Wait[];
   readonly peer: PeerView;
 }
 
-/** What may be done at this site, and what its token becomes. A token is written with the resourceVersion of the policy that this rests on. */
+/** What this site may do, and its next token. A token is written with the resourceVersion of the policy that this is based on. */
 export interface TokenDecision {
-  /** To be written before anything of a volume or a workload is; what follows from it, the next pass decides. */
+  /** Written before volumes and workloads; the next pass decides the rest. */
   readonly take?: FailoverToken;
-  /** The reason that was given, when the token is taken without the other site's release. */
   readonly forced?: string;
   readonly release?: FailoverToken;
-  /** Whether volumes may be promoted and writers started here. */
   readonly mayWrite: boolean;
-  /** Whatever is wanted: this site has to be made a secondary first of all. */
+  /** This site must become a secondary first, whatever is wanted. */
   readonly mustDemote: boolean;
   readonly waits: readonly Wait[];
 }
 
 /**
- * The protocol of two sites that share no record: each writes only its own token and reads the other's. Epochs only grow. Released e promises that
- * nothing writes here until this site holds an epoch above e, and a site takes e+1 only on reading the other's live Released e. So between the two
- * there is at most one that holds without having been outranked, unless a person forces it.
+ * The protocol of two sites without a common store: each writes only its own token and reads the other's. Epochs only grow. Released e
+ * promises that nothing writes here until this site holds an epoch above e, and a site takes e+1 only after a live read of the other's
+ * Released e. So at most one site holds the token without being outranked, unless a person forces it.
  */
 export function decideToken(input: TokenInput): TokenDecision {
   return input.policy.spec.desiredState === "secondary" ? decideRelease(input) : decideTake(input);
 }
 
 /**
- * On the way to a release, the mark under which every object that was to be promoted or restored has to be written once more before it counts as
- * stopped, even if it already looks so: a write of an earlier, dead controller may still be under way to it, and only a newer resourceVersion stops that.
- * The epoch alone is not enough: who turns back half-way and then down again has promoted under the same one in between.
+ * Before a release, every object that could be promoted or restored must be written once more with this stamp, even if it already looks
+ * stopped: a write of an earlier, dead controller may still be in flight, and only a newer resourceVersion rejects it. The epoch alone is
+ * not enough: a switch that turns back and then down again has promoted under the same epoch in between.
  */
 export function fenceAnnotationOf({ metadata, spec, status }: FailoverPolicy): string | undefined {
   if (spec.desiredState !== "secondary" || status?.token?.state !== "Held") return undefined;
@@ -101,15 +98,15 @@ function decideRelease(input: TokenInput): TokenDecision {
   const decision = { mayWrite: false, mustDemote: false, waits: [] };
 
   if (own?.state === "Held") {
-    // Outranked, it grants the other site nothing that it has not got, so it need not wait, and it must not be forgotten.
+    // An outranked site grants nothing new, so it need not wait.
     const isDue = (stopped && (mode === "unsafe" || input.copied)) || outranked(input);
     return isDue ? { ...decision, release: released(own.epoch, input) } : decision;
   }
   if (!peer.reachable || !peer.exists || peer.desiredState !== "primary" || peer.token?.state === "Held") return decision;
   const theirs = peer.token?.epoch ?? 0;
-  // What was released before the copy was complete can still be proven later.
+  // A release before the copy was complete can be completed later.
   if (own && own.epoch > theirs) return input.copied && !own.copied ? { ...decision, release: released(own.epoch, input) } : decision;
-  // The other site cannot take its own release back, nor begin without one: it waits for a higher one from here.
+  // The other site cannot revoke its own release, nor begin without one: it waits for a higher one from here.
   return stopped ? { ...decision, release: released(theirs + 1, input) } : decision;
 }
 
@@ -125,7 +122,7 @@ function decideTake(input: TokenInput): TokenDecision {
   const resting = input.demoted && input.writesStopped;
   const higher = outranked(input);
 
-  // What a restored site may still do is for a person to say; until then nothing is begun, and nothing is stopped (see plan).
+  // A person decides what a restored site may do; until then nothing is started or stopped (see plan).
   if (own?.state === "Held" && !higher && !(isRestored(policy, peer) && isForced(policy)))
     return { mayWrite: true, mustDemote: false, waits: [] };
 
@@ -138,23 +135,23 @@ function decideTake(input: TokenInput): TokenDecision {
   }
   const { force } = policy.spec;
   if (force && isForced(policy)) {
-    // The other site can be one above without our knowing, by our own release: two above outranks it, and it will see that.
+    // The other site may be one above because of our own release: two above outranks it, and it will see that.
     const known = peer.reachable && peer.exists ? (peer.observedToken?.epoch ?? 0) : 0;
     const above = Math.max(epoch + 1, theirs?.epoch ?? 0, known) + 1;
     return { take: { epoch: above, state: "Held" }, forced: force.reason, mayWrite: false, mustDemote: false, waits: [] };
   }
-  // What was read once must outlast the connection over which it was read.
+  // Stored, so that it outlasts the connection.
   const release = own?.state === "Held" ? { release: released(epoch, input) } : {};
   const mustDemote = (own !== undefined || higher) && !resting;
   return { ...release, mayWrite: false, mustDemote, waits: granted ? [] : [waitForPeer(input, whatPeerOwes(peer, epoch))] };
 }
 
-/** Whether the policy takes part in the protocol: a token outlives `spec.peer`, or removing two lines would make a second writer. */
+/** A token outlives `spec.peer`: otherwise removing two lines would create a second writer. */
 export function hasToken({ spec, status }: FailoverPolicy): boolean {
   return spec.peer !== undefined || status?.token !== undefined;
 }
 
-/** What a policy that has lost its `spec.peer` knows of the other site; undefined where it never had one. */
+/** Undefined if the policy never had a peer. */
 export function withoutPeer(policy: FailoverPolicy): PeerView | undefined {
   return hasToken(policy) ? { reachable: false, message: "spec.peer is gone" } : undefined;
 }
@@ -162,14 +159,16 @@ export function withoutPeer(policy: FailoverPolicy): PeerView | undefined {
 /** Set by `plumbline failover forget-peer`: the token of this policy object, at this epoch, is given up for good. */
 export const FORGET_PEER = "plumbline.dev/failover-forget-peer";
 
-/** Whether a policy without `spec.peer` gives up its token. What released it may only stop first: it must not become a second writer by this. */
+/**
+ * Whether a policy without `spec.peer` gives up its token. A site that has released must stop first: it must not become a second writer.
+ */
 export function forgetsToken({ metadata, spec, status }: FailoverPolicy): boolean {
   const { token } = status ?? {};
   if (spec.peer || !token || (token.state === "Released" && spec.desiredState === "primary")) return false;
   return forgottenEpoch(metadata) === token.epoch;
 }
 
-/** The epoch at which this policy object gave up its token; 0 where it did not. */
+/** 0 if it did not. */
 function forgottenEpoch({ annotations, uid }: FailoverPolicy["metadata"]): number {
   try {
     const order = JSON.parse(annotations?.[FORGET_PEER] ?? "null") as { uid?: unknown; epoch?: unknown } | null;
@@ -179,7 +178,7 @@ function forgottenEpoch({ annotations, uid }: FailoverPolicy["metadata"]): numbe
   }
 }
 
-/** Whether `spec.force` is about this policy object and the epoch that it is at: one that came back with a manifest from Git is not. */
+/** Whether `spec.force` names this policy object and its epoch: one from an old manifest in Git does not. */
 export function isForced(policy: FailoverPolicy): boolean {
   const { metadata, spec, status } = policy;
   const { force } = spec;
@@ -187,7 +186,7 @@ export function isForced(policy: FailoverPolicy): boolean {
   return !isSpent(policy);
 }
 
-/** Without a token no epoch ends a force: it does not count again when a takeover with its reason is complete. */
+/** Without a token no epoch ends a force: it is spent when a takeover with its reason is complete. */
 export function isSpent({ spec: { force }, status = {} }: FailoverPolicy): boolean {
   const { token, transition, history = [] } = status;
   if (token || !force) return false;
@@ -197,8 +196,8 @@ export function isSpent({ spec: { force }, status = {} }: FailoverPolicy): boole
 }
 
 /**
- * What a safe takeover still lacks. That the copy here is complete only the other site can say: after its demotion csi-addons there sees both sides
- * demoted and equal. The volumes here may say the same since an earlier switch, because csi-addons stops asking once they do.
+ * What a safe takeover still lacks. Only the other site can prove that the copy here is complete: after its demotion csi-addons there sees
+ * both sides demoted and equal. The volumes here may say the same since an earlier switch, because csi-addons then stops asking.
  */
 function missingProof(input: TokenInput, theirs: FailoverToken): Wait[] {
   if (input.promoted) return [];
@@ -207,7 +206,7 @@ function missingProof(input: TokenInput, theirs: FailoverToken): Wait[] {
   return [waitForPeer(input, message)];
 }
 
-/** Whether the other site holds an epoch that ours does not stand above. Without force that is never so while ours is held. */
+/** Whether the other site holds an epoch at or above ours. Without force that is impossible while ours is held. */
 function outranked({ policy, peer }: TokenInput): boolean {
   const theirs = peer.reachable && peer.exists ? peer.token : undefined;
   return theirs?.state === "Held" && theirs.epoch >= (policy.status?.token?.epoch ?? 0);
