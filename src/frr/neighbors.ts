@@ -5,6 +5,8 @@ export interface BgpNeighbor {
   readonly vrf: string;
   /** Its address, or the interface of an unnumbered one. */
   readonly neighbor: string;
+  /** Its address, also of an unnumbered one; not there before that is known. */
+  readonly address?: string;
   /** The state machine's: `Established`, `Active`, `Idle`, `Connect`, `Idle (Admin)`… */
   readonly state: string;
   /** Its port, while there is a connection. */
@@ -15,6 +17,8 @@ export interface BgpNeighbor {
   readonly sinceMs?: number;
   /** Why it went down, or did not come up. */
   readonly lastReset?: string;
+  /** Why the peer closed the session, from its NOTIFICATION: `Cease/Maximum Number of Prefixes Reached`. Not there while it is up, or for other reasons. */
+  readonly rejection?: string;
   readonly sentPrefixes: number;
   readonly receivedPrefixes: number;
   readonly messages: Readonly<Record<MessageCount, number>>;
@@ -59,22 +63,37 @@ export async function bfdCounters(router: ShowClient, signal: AbortSignal): Prom
   return list(await read(router, "bfdd", "show bfd peers counters json", signal)).map((answer) => countersOf(record(answer)));
 }
 
+/** The prefixes in the adj-rib-out of a session that is up. */
+export async function advertisedPrefixes(
+  router: ShowClient,
+  { vrf, neighbor, family }: { readonly vrf: string; readonly neighbor: string; readonly family: "IPv4" | "IPv6" },
+  signal: AbortSignal,
+): Promise<ReadonlySet<string>> {
+  const line = `show bgp vrf ${vrf} ${family.toLowerCase()} unicast neighbors ${neighbor} advertised-routes json`;
+  const answer = record(await read(router, "bgpd", line, signal));
+  return new Set(members(answer["advertisedRoutes"]).map(([prefix]) => prefix));
+}
+
 function neighborOf(vrf: string, neighbor: string, answer: UnparsedAnswer): BgpNeighbor {
   const state = text(answer["bgpState"]) ?? "Unknown";
+  const address = text(answer["bgpNeighborAddr"]) ?? (neighbor.includes(".") || neighbor.includes(":") ? neighbor : undefined);
   const port = number(answer["portForeign"]);
   const bfd = text(record(answer["peerBfdInfo"])["status"]);
   const sinceMs = sinceOf(state, answer);
   const lastReset = lastResetOf(state, answer);
+  const rejection = rejectionOf(state, answer);
   const families = members(answer["addressFamilyInfo"]).map(([, family]) => record(family));
   const counts = record(answer["messageStats"]);
   return {
     vrf,
     neighbor,
+    ...(address !== undefined && { address }),
     state,
     ...(port > 0 && { port }),
     ...(bfd !== undefined && { bfd }),
     ...(sinceMs !== undefined && { sinceMs }),
     ...(lastReset !== undefined && { lastReset }),
+    ...(rejection !== undefined && { rejection }),
     sentPrefixes: sum(families, "sentPrefixCounter"),
     receivedPrefixes: sum(families, "acceptedPrefixCounter"),
     messages: Object.fromEntries(MESSAGES.map((name) => [name, number(counts[name])])) as Record<MessageCount, number>,
@@ -91,6 +110,13 @@ function lastResetOf(state: string, answer: UnparsedAnswer): string | undefined 
   if (state === "Established" && number(answer["connectionsDropped"]) === 0) return undefined;
   const [due, notification] = [text(answer["lastResetDueTo"]), text(answer["lastNotificationReason"])];
   return due !== undefined && notification !== undefined && /notification/i.test(due) ? `${due}: ${notification}` : due;
+}
+
+/** A peer whose hold timer expired did not hear us; every other NOTIFICATION is its decision. */
+function rejectionOf(state: string, answer: UnparsedAnswer): string | undefined {
+  const [due, code] = [text(answer["lastResetDueTo"]) ?? "", text(answer["lastErrorCodeSubcode"]) ?? ""];
+  if (state === "Established" || !/notification received/i.test(due) || code.startsWith("04")) return undefined;
+  return text(answer["lastNotificationReason"]) ?? "NOTIFICATION";
 }
 
 function countersOf(answer: UnparsedAnswer): BfdCounters {

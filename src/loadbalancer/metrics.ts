@@ -65,6 +65,12 @@ export const bgpMetrics = {
   totalSent: bgpGauge("total_sent", "BGP messages sent."),
   totalReceived: bgpGauge("total_received", "BGP messages received."),
 };
+export const prefixesNotSent = gauge(
+  "bgp_prefixes_not_sent",
+  "Prefixes of Services that are missing in FRR's adj-rib-out of a session that is up.",
+  "peer",
+  "vrf",
+);
 const bfdGauge = (name: string, help: string) => metallb.gauge(`bfd_${name}`, help, "peer", "vrf");
 export const bfdMetrics = {
   sessionUp: bfdGauge("session_up", "1 while the BFD session is up."),

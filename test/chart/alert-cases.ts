@@ -168,8 +168,17 @@ export const ALERT_CASES: readonly AlertCase[] = [
     summary: "The BGP session of node n1 with 192.0.2.254 is down.",
   },
   {
+    alert: "PlumblinePrefixesNotSent",
+    fires: { [`plumbline_bgp_prefixes_not_sent{${AGENT},peer="192.0.2.254",vrf="default"}`]: "0 2x10" },
+    quiet: { [`plumbline_bgp_prefixes_not_sent{${AGENT},peer="192.0.2.254",vrf="default"}`]: "0 2 0x10" },
+    after: 8,
+    severity: "warning",
+    labels: { node: "n1", peer: "192.0.2.254", vrf: "default" },
+    summary: "Node n1 does not send 2 prefix(es) of Services to 192.0.2.254, although the session is up.",
+  },
+  {
     alert: "PlumblineServiceWithoutAddress",
-    fires: { [`plumbline_services_not_announced{${CONTROLLER},reason="noIPAllocated"}`]: "0 3x10" },
+    fires: { [`plumbline_services_not_announced{${CONTROLLER},reason="Unserved"}`]: "0 3x10" },
     quiet: { [`plumbline_services_not_announced{${CONTROLLER},reason="noEndpoints"}`]: "3x20" },
     after: 8,
     severity: "warning",
@@ -178,7 +187,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
   {
     alert: "PlumblineServiceNotAnnounced",
     fires: { [`plumbline_services_not_announced{${CONTROLLER},reason="noEndpoints"}`]: "0 1x10" },
-    quiet: { [`plumbline_services_not_announced{${CONTROLLER},reason="noIPAllocated"}`]: "1x20" },
+    quiet: { [`plumbline_services_not_announced{${CONTROLLER},reason="Unserved"}`]: "1x20" },
     after: 8,
     severity: "warning",
     labels: { reason: "noEndpoints" },

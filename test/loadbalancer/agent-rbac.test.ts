@@ -96,6 +96,7 @@ async function startAgent(): Promise<void> {
     drivers: () => ({
       bgp: () => ({
         applied: [],
+        wanted: new Map(),
         rejections: NOTHING_REJECTED,
         apply: () => Promise.resolve({ failures: [], changed: 0, drift: ["a line of someone else"] }),
         bootFileWritten: () => Promise.resolve(void bootFileWrites++),
@@ -108,6 +109,7 @@ async function startAgent(): Promise<void> {
         lostLinks: () => [],
       },
       sessions: () => [{ vrf: "default", neighbor: "192.0.2.1", state: "Established", bfd: "N/A" }],
+      wantPrefixes: () => undefined,
       forgetSessions: () => undefined,
     }),
     budget: new WriteBudget(),

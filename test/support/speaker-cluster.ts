@@ -107,6 +107,11 @@ export class SpeakerCluster {
     }
   }
 
+  /** It starts its sessions anew. */
+  async clear(): Promise<void> {
+    await this.#vtysh("clear bgp *");
+  }
+
   /** What it shows. */
   show(what: string): Promise<string> {
     return this.#vtysh(`show ${what}`);

@@ -71,6 +71,7 @@ export function loadBalancerOnMachine(
     l2,
     poll,
     sessions: () => poll.sessions,
+    wantPrefixes: (wanted) => poll.want(wanted),
     forgetSessions: (gone) => poll.forget(gone),
     bgp: (applied) =>
       new BgpSpeaker({

@@ -45,7 +45,7 @@ function cacheOf<T extends KubeObject>() {
 }
 
 /** What is said of the Service `shop/web`, for which the node `n1` is elected. */
-function harness() {
+function harness(lbClass?: string, ingress: { ip: string }[] = [{ ip: "192.0.2.1" }]) {
   const api = new ApiModel<Service>();
   const [slices, l2, bgp] = [cacheOf(), cacheOf<ServiceL2Status>(), cacheOf()];
   const runnables: Runnable[] = [];
@@ -55,10 +55,11 @@ function harness() {
     config: whole,
     pools: new PoolIndex(whole.pools.values()),
     nodes,
-    groups: groupNodes(nodes, whole, isAlive),
+    groups: groupNodes(nodes, whole, isAlive, new Map()),
     isAlive,
     elections: new L2Elections(),
     doubtful: new Set<string>(),
+    evidence: new Map(),
   };
   slices.put({
     metadata: { name: "web-1", namespace: "shop", labels: { "kubernetes.io/service-name": "web" } },
@@ -68,7 +69,7 @@ function harness() {
   api.add({
     metadata: { name: "web", namespace: "shop" },
     spec: { type: "LoadBalancer" },
-    status: { loadBalancer: { ingress: [{ ip: "192.0.2.1" }] } },
+    status: { loadBalancer: { ingress } },
   });
   const events: string[] = [];
   const reports = new AnnouncedReports({
@@ -77,7 +78,7 @@ function harness() {
     budget: new WriteBudget(),
     log: createLog({ level: "silent" }),
     events: { record: (_object, { reason }) => void events.push(reason) },
-    lbClass: undefined,
+    lbClass,
     services: { ...api.cache, list: () => [api.object(KEY)] } as unknown as Cache<Service>,
     l2Reports: l2.cache,
     bgpReports: bgp.cache,
@@ -92,6 +93,9 @@ function harness() {
   return {
     events,
     reason: () => api.object(KEY)?.status?.conditions?.[0]?.reason,
+    conditions: () => api.object(KEY)?.status?.conditions ?? [],
+    edit: (status: NonNullable<Service["status"]>) =>
+      api.edit(KEY, (service) => ({ ...service, status: { ...service.status, ...status } })),
     enqueueAll: () => reports.enqueueAll(),
     says: (reason: string) =>
       l2.put({
@@ -140,4 +144,37 @@ test("that the elected node does not answer is said when it stays so, and not wh
   expect((await servicesNotAnnounced.get()).values).toEqual([{ labels: { reason: "addressInUse" }, value: 0 }]);
   await end();
   expect((await servicesNotAnnounced.get()).values).toEqual([]);
+});
+
+test("a Service of a class that nobody serves is reported after a minute, until somebody gives it an address", async () => {
+  const { events, conditions, edit, enqueueAll, end } = harness("plumbline", []);
+  enqueueAll();
+  await pass(59_000);
+  expect(conditions()).toEqual([]);
+  await pass(5_000);
+  const message = "No controller serves Services without loadBalancerClass: the Service has no address";
+  expect(conditions()).toMatchObject([{ type: "metallb.io/Announced", status: "False", reason: "Unserved", message }]);
+  expect(events).toEqual(["NotAnnounced"]);
+  expect((await servicesNotAnnounced.get()).values).toEqual([{ labels: { reason: "Unserved" }, value: 1 }]);
+  edit({ loadBalancer: { ingress: [{ ip: "203.0.113.1" }] } });
+  await pass(15_000);
+  expect(conditions()).toEqual([]);
+  expect((await servicesNotAnnounced.get()).values).toEqual([{ labels: { reason: "Unserved" }, value: 0 }]);
+  await end();
+});
+
+test("what the controller of another class reports is left alone", async () => {
+  const { conditions, edit, enqueueAll, end } = harness("plumbline", []);
+  const theirs = {
+    type: "metallb.io/Announced",
+    status: "False" as const,
+    reason: "noIPAllocated",
+    message: "No address: all are in use",
+    lastTransitionTime: "2026-01-01T00:00:00Z",
+  };
+  edit({ conditions: [theirs] });
+  enqueueAll();
+  await pass(120_000);
+  expect(conditions()).toEqual([theirs]);
+  await end();
 });

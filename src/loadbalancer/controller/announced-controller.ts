@@ -17,8 +17,9 @@ import { StatusWriter } from "../../kube/status/status-writer.ts";
 import { servicesNotAnnounced } from "../metrics.ts";
 import { readService } from "../services/service-view.ts";
 import { isOurs } from "../services/address-request.ts";
-import { announcedCondition, announcedType, type AnnouncementInput } from "../status/announced-condition.ts";
-import { AnnouncedDelay } from "../status/announced-delay.ts";
+import { announcedCondition, announcedType, unservedCondition, type AnnouncementInput } from "../status/announced-condition.ts";
+import { AnnouncedDelay, GRACE_MS } from "../status/announced-delay.ts";
+import { isDeliveryReason } from "../status/session-evidence.ts";
 import { speakerStatusesOf, serviceOf } from "../status/speaker-statuses.ts";
 import { nodeOfReport } from "../status/unknown.ts";
 
@@ -45,6 +46,11 @@ export interface AnnouncedReportsOptions {
 
 /** Retry interval while the server is busy. */
 const BUSY_MS = 5_000;
+/** So long the controller of another class may take. */
+const UNSERVED_AFTER_MS = 60_000;
+const UNSERVED = "Unserved";
+/** FRR is restarted, and its sessions are up again, within this time. */
+const SESSION_GRACE_MS = 10_000;
 
 export class AnnouncedReports {
   readonly #options: AnnouncedReportsOptions;
@@ -52,6 +58,8 @@ export class AnnouncedReports {
   readonly #writer: StatusWriter<Service>;
   readonly #all = new ChannelSource();
   readonly #delay = new AnnouncedDelay();
+  /** Services of other classes without an address, since when. */
+  readonly #waiting = new Map<string, number>();
   /** Of those that are not announced, why. */
   readonly #blockers = new Map<string, string>();
 
@@ -71,6 +79,7 @@ export class AnnouncedReports {
           await reconciler.run(signal);
           // The next leader sets the gauge.
           this.#blockers.clear();
+          this.#waiting.clear();
           servicesNotAnnounced.reset();
         },
       },
@@ -87,7 +96,8 @@ export class AnnouncedReports {
   #reconcile(key: string): Result {
     const { services, lbClass, landscape } = this.#options;
     const service = services.get(key);
-    if (!service || !isOurs(service, lbClass)) return this.#leave(key, service);
+    if (!service || !isOurs(service, lbClass)) return this.#others(key, service);
+    this.#waiting.delete(key);
     const view = readService(service, this.#slices.by("service", key));
     const unmetRequest = this.#options.unmetRequestOf(key);
     const input = landscape();
@@ -101,8 +111,9 @@ export class AnnouncedReports {
     const statuses = speakerStatusesOf(key, input.doubtful, this.#options);
     const condition = announcedCondition(view, input, unmetRequest, statuses);
     this.#count(key, condition.status === "False" ? condition.reason : undefined);
-    // A node that takes over finds for a moment that the one before it still answers.
-    const { write, recordEvent, againMs } = this.#delay.decide(key, condition, stored, isTransient || statuses.blocker !== undefined);
+    // A node that takes over finds for a moment that the one before it still answers; sessions come back after a restart.
+    const graceMs = isDeliveryReason(condition.reason) ? SESSION_GRACE_MS : isTransient || statuses.blocker !== undefined ? GRACE_MS : 0;
+    const { write, recordEvent, againMs } = this.#delay.decide(key, condition, stored, graceMs);
     if (write)
       this.#writer.set(key, { status: (status) => ({ ...status, conditions: setCondition(status?.conditions ?? [], condition) }) });
     if (recordEvent) this.#report(service, condition);
@@ -114,12 +125,31 @@ export class AnnouncedReports {
     return this.#options.landscape()?.doubtful.has(nodeOfReport(report) ?? "") ?? false;
   }
 
-  #leave(key: string, service: Service | undefined): void {
+  /** A Service of another class. Who serves it reports about it; if nobody gives it an address, nobody would. */
+  #others(key: string, service: Service | undefined): Result {
+    const stored = service?.status?.conditions?.find(({ type }) => type === announcedType);
+    const isReported = stored !== undefined && stored.reason !== UNSERVED;
+    if (service?.spec.type !== "LoadBalancer" || isReported || (service.status?.loadBalancer?.ingress ?? []).length > 0) {
+      this.#waiting.delete(key);
+      return this.#leave(key, service, stored?.reason === UNSERVED);
+    }
+    const since = this.#waiting.get(key) ?? performance.now();
+    this.#waiting.set(key, since);
+    const remainingMs = stored ? 0 : since + UNSERVED_AFTER_MS - performance.now();
+    if (remainingMs > 0) return { requeueAfter: remainingMs };
+    const condition = unservedCondition(service.spec.loadBalancerClass);
+    this.#count(key, condition.reason);
+    this.#writer.set(key, { status: (status) => ({ ...status, conditions: setCondition(status?.conditions ?? [], condition) }) });
+    if (!stored) this.#report(service, condition);
+    return undefined;
+  }
+
+  #leave(key: string, service: Service | undefined, isOutdated: boolean): void {
     this.#delay.forget(key);
     this.#count(key, undefined);
     this.#options.landscape()?.elections.forget(key);
     const isMarked = service?.spec.type !== "LoadBalancer" && service?.status?.conditions?.some(({ type }) => type === announcedType);
-    if (!isMarked) return this.#writer.forget(key);
+    if (!isMarked && !isOutdated) return this.#writer.forget(key);
     this.#writer.set(key, {
       status: (status) => ({ ...status, conditions: (status?.conditions ?? []).filter(({ type }) => type !== announcedType) }),
     });

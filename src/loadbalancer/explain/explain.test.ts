@@ -62,6 +62,46 @@ test("a session that is down is the peer's on that node, and a part that the pee
   expect(dependenciesOf(statements, "Node/n1")).toEqual([`part BGPPeer/${NS}/tor@n1`]);
 });
 
+test("a session that the peer closed says why, and what to do about too many prefixes", () => {
+  const closed = { ...established, bgpStatus: "Idle", since: T, lastResetReason: "BGP Notification received: x" };
+  const of = (rejection: string) =>
+    explain([BGPSessionStatus, session("n1", { ...closed, rejection })]).find(({ reason }) => reason === "RejectedByPeer");
+  expect(of("Cease/Administrative Shutdown")).toMatchObject({
+    message: "BGP session of n1 with tor at 192.0.2.1 is Idle, not Established; the peer closed it: Cease/Administrative Shutdown",
+    fix: { text: "check on 192.0.2.1 why it closes the session with this node" },
+  });
+  expect(of("Cease/Maximum Number of Prefixes Reached")?.fix?.text).toMatch(/^raise maximum-prefix for this node on 192\.0\.2\.1, or /);
+});
+
+const serviceAt = (name: string, ip: string) =>
+  service(undefined, { metadata: { name, namespace: "shop" }, status: { loadBalancer: { ingress: [{ ip }] } } });
+
+test("prefixes that a session does not send are a cause of their own, for the Services that have them and for no other", () => {
+  const prefixes = [{ family: "IPv4" as const, wanted: 9, sent: 7, missing: ["203.0.113.1/32-203.0.113.2/32"] }];
+  const statements = explain(
+    [BGPSessionStatus, session("n1", { ...established, prefixes })],
+    [ServiceKind, serviceAt("web", "203.0.113.1")],
+    [ServiceKind, serviceAt("mail", "203.0.113.3")],
+  );
+  expect(unhealthyIn(statements)).toEqual([`Down SentPrefixes/${NS}/tor@n1 PrefixesNotSent`]);
+  expect(statements.find(({ reason }) => reason === "PrefixesNotSent")).toMatchObject({
+    message: "n1 does not send 2 of 9 prefixes to tor at 192.0.2.1: 203.0.113.1/32-203.0.113.2/32",
+    fix: { command: "plumbline routes 203.0.113.1/32 --node n1" },
+  });
+  expect(dependenciesOf(statements, "Service/shop/web@n1")).toEqual([`part SentPrefixes/${NS}/tor@n1`]);
+  expect(dependenciesOf(statements, "Service/shop/mail@n1")).toEqual([]);
+});
+
+test.each([
+  ["example.com/lb", "run a controller with --lb-class example.com/lb, or create the Service again without spec.loadBalancerClass"],
+  [undefined, "run a controller without --lb-class, or create the Service again with the spec.loadBalancerClass of one that runs"],
+])("a Service of class %s that nobody serves is its own cause", (loadBalancerClass, text) => {
+  const spec = { type: "LoadBalancer" as const, ...(loadBalancerClass && { loadBalancerClass }) };
+  const statements = explain([ServiceKind, service(notAnnounced("Unserved"), { spec })]);
+  expect(unhealthyIn(statements)).toEqual(["!Down Service/shop/web Unserved"]);
+  expect(statements.find(({ health }) => health === "Down")).toMatchObject({ ownFault: true, fix: { text } });
+});
+
 const hostsession = { asn: 64_514, hostasn: 64_515, localcidr: { ipv4: "192.169.10.0/24" } };
 const blue: L3VNI = {
   metadata: { name: "blue", namespace: "openperouter-system" },

@@ -105,6 +105,10 @@ const BLAMES: Readonly<Record<string, (service: Service, context: ExplainContext
   speakerNotReporting: (_service, { reader }) => ({
     dependencies: silentNodes(reader).map((node) => ({ component: agentComponent(node), as: "alternative" })),
   }),
+  Unserved: unserved,
+  sessionDown: undelivered,
+  rejectedByPeer: undelivered,
+  notSent: undelivered,
   sharedIPWithServiceSelector: (service) => ({
     ownFault: true,
     fix: {
@@ -113,6 +117,24 @@ const BLAMES: Readonly<Record<string, (service: Service, context: ExplainContext
     },
   }),
 };
+
+/** The sessions and what they do not send are the causes. */
+function undelivered({ metadata: { name, namespace } }: Service): Blame {
+  return {
+    fix: { text: "check the sessions of the nodes that announce it", command: `plumbline routes ${name} -n ${namespace}` },
+  };
+}
+
+function unserved(service: Service): Blame {
+  const { loadBalancerClass } = service.spec;
+  const text = loadBalancerClass
+    ? `run a controller with --lb-class ${loadBalancerClass}, or create the Service again without spec.loadBalancerClass`
+    : "run a controller without --lb-class, or create the Service again with the spec.loadBalancerClass of one that runs";
+  return {
+    ownFault: true,
+    fix: { text, change: { component: objectOf("Service", service.metadata), field: "spec.loadBalancerClass" } },
+  };
+}
 
 function endpointsFix({ metadata: { name, namespace } }: Service): NonNullable<StatementBody["fix"]> {
   return {

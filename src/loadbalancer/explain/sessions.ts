@@ -1,7 +1,10 @@
+import { Service } from "../../api/core/service.ts";
 import { BGPSessionStatus } from "../../api/metallb/bgp-session-status.ts";
 import { explainer, type Index, type Dependency, type ObjectReader, type HealthStatement, type Component } from "../../api/health.ts";
 import { addressOf } from "../../ip/address.ts";
 import { agentComponent, agentHealth } from "../../kube/members/agent-health.ts";
+import { readService } from "../services/service-view.ts";
+import { isAddressMissing, parseRuns } from "../status/missing-prefixes.ts";
 import { nodeOfReport } from "../status/unknown.ts";
 import { conditionOf, frrOn, HEALTHY, nodeComponent, objectOf, on, partOf, statement, type StatementBody } from "./components.ts";
 import { L3Passthrough } from "../../api/openpe/l3passthrough.ts";
@@ -39,6 +42,7 @@ export const sessions = explainer(BGPSessionStatus, function* (report, reader) {
     ...ends.dependencies,
     ...(isPeersFault ? [{ component: object }] : []),
   ]);
+  yield* notSent(status, session, reader);
   if (body.health === "Healthy") return;
   if (!isPeersFault) yield partOf(object, session);
   yield partOf(nodeComponent(node), session);
@@ -64,12 +68,13 @@ function sessionBody(status: Status, node: string, created: string | undefined):
   const since = moment === undefined ? {} : { since: moment };
   const who = `${status.peer}${address === "" ? "" : ` at ${address}`}`;
   if (isDown(status)) {
+    const isRejected = Boolean(status.rejection);
     return {
       health: "Down",
-      reason: `Session${bgpStatus}`,
-      message: `BGP session of ${node} with ${who} is ${bgpStatus}, not Established${lastReset(status)}`,
+      reason: isRejected ? "RejectedByPeer" : `Session${bgpStatus}`,
+      message: `BGP session of ${node} with ${who} is ${bgpStatus}, not Established${whyDown(status)}`,
       ...since,
-      fix: peerFix(status),
+      fix: isRejected ? rejectionFix(status) : peerFix(status),
     };
   }
   const isBfdDown = bgpStatus === "Established" && !["N/A", "Up", ""].includes(bfdStatus);
@@ -82,9 +87,51 @@ function sessionBody(status: Status, node: string, created: string | undefined):
   };
 }
 
-function lastReset({ lastResetReason = "" }: Status): string {
+function whyDown({ lastResetReason = "", rejection = "" }: Status): string {
+  if (rejection !== "") return `; the peer closed it: ${rejection}`;
   return lastResetReason === "" ? "" : `; last reset: ${lastResetReason}`;
 }
+
+function rejectionFix({ peer = "", address = "", rejection = "" }: Status): NonNullable<StatementBody["fix"]> {
+  const text = rejection.includes("Maximum Number of Prefixes")
+    ? `raise maximum-prefix for this node on ${address === "" ? "the peer" : address}, or announce fewer prefixes with aggregationLength, then clear the session there`
+    : `check on ${address === "" ? "the peer" : address} why it closes the session with this node`;
+  return { text, command: `plumbline describe bgppeer ${peer} -A` };
+}
+
+/** What a session that is up does not send: the Services of these prefixes have one way less to their clients. */
+function* notSent(status: Status, session: Component, reader: ObjectReader): Iterable<HealthStatement> {
+  const { node = "" } = session;
+  const missing = (status.prefixes ?? []).flatMap((family) => family.missing ?? []);
+  if (status.bgpStatus !== "Established" || missing.length === 0) return;
+  const [count, wanted] = (status.prefixes ?? []).reduce(([out, all], one) => [out + one.wanted - one.sent, all + one.wanted], [0, 0]);
+  const component: Component = { ...session, kind: "SentPrefixes" };
+  const who = `${status.peer}${status.address ? ` at ${status.address}` : ""}`;
+  const names = missing.length > NAMED ? `${missing.slice(0, NAMED).join(", ")} and others` : missing.join(", ");
+  yield statement(
+    component,
+    {
+      health: "Down",
+      reason: "PrefixesNotSent",
+      message: `${node} does not send ${count} of ${wanted} prefixes to ${who}: ${names}`,
+      fix: {
+        text: "check what filters them: route maps of this peer in ConfigMap bgpextras, the address family at the peer",
+        command: `plumbline routes ${(missing[0] ?? "").split("-")[0]} --node ${node}`,
+      },
+    },
+    [{ component: session, as: "part" }],
+  );
+  yield partOf(nodeComponent(node), component);
+  const runs = parseRuns(missing);
+  for (const service of reader.all(Service)) {
+    if (service.spec.type !== "LoadBalancer") continue;
+    const isAffected = readService(service, []).addresses.some((address) => isAddressMissing(runs, address));
+    if (isAffected) yield partOf(on(node, objectOf("Service", service.metadata)), component);
+  }
+}
+
+/** More are not named. */
+const NAMED = 5;
 
 function peerFix({ peer = "", address = "" }: Status): NonNullable<StatementBody["fix"]> {
   return {
@@ -105,7 +152,7 @@ function noSession(status: Status, all: readonly BGPSessionStatus[]): StatementB
   return {
     health: "Down",
     reason: "NoSession",
-    message: `No node of ${all.length} has a BGP session with ${peer}${address === "" ? "" : ` at ${address}`}${lastReset(status)}`,
+    message: `No node of ${all.length} has a BGP session with ${peer}${address === "" ? "" : ` at ${address}`}${whyDown(status)}`,
     ...(since !== undefined && { since }),
     fix: peerFix(status),
   };

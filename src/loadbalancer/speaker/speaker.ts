@@ -152,6 +152,7 @@ export class Speaker {
       const wanted = { config, node: ownNode, services: bgp };
       const { failures, changed, drift } = isIdle ? NOTHING : await this.#bgp.apply(wanted, signal);
       this.#rejected = failures;
+      drivers.wantPrefixes(this.#bgp.wanted);
       this.#leavePeers(config.peers);
       this.#leaveOut(isIdle ? NOTHING_REJECTED : this.#bgp.rejections);
       this.#unavailable = undefined;

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { BGPSessionStatus } from "../../api/metallb/bgp-session-status.ts";
 import { ConfigurationState } from "../../api/metallb/configuration-state.ts";
 import { ServiceBGPStatus } from "../../api/metallb/service-bgp-status.ts";
@@ -77,7 +78,12 @@ export class StatusWriters {
     this.#stateWriter = new StatusWriter<ConfigurationState>({ client, cache: this.#states, kind: ConfigurationState, budget, log });
     manager.add(this.#stateWriter, { phase: "writers" });
     const ofNode = { labelSelector: `metallb.io/node=${labelValue(node)}` };
-    this.#sessions = new Reported(options, BGPSessionStatus, { ...ofNode, namespace }, { transition: isSessionTransition });
+    this.#sessions = new Reported(
+      options,
+      BGPSessionStatus,
+      { ...ofNode, namespace },
+      { transition: isSessionTransition, damps: hasOtherCounts },
+    );
     this.bgp = new Reported(options, ServiceBGPStatus, ofNode);
     // Of all nodes: a Service has one object, whichever node announces it.
     this.l2 = new Reported(options, ServiceL2Status, {}, { yields: (existing) => this.#yields(existing) });
@@ -177,7 +183,7 @@ class Reported<T extends KubeObject> {
     { manager, client, node, budget, log }: Options,
     kind: Kind<T>,
     selection: { namespace?: string; labelSelector?: string },
-    rules: Pick<StatusRules<T>, "transition" | "yields"> = {},
+    rules: Pick<StatusRules<T>, "transition" | "yields" | "damps"> = {},
   ) {
     this.#node = node;
     this.cache = manager.cache(kind, selection);
@@ -243,8 +249,18 @@ class Reported<T extends KubeObject> {
 }
 
 function isSessionTransition(existing: StatusOf<BGPSessionStatus>, next: StatusOf<BGPSessionStatus>): boolean {
-  if (existing.bgpStatus === next.bgpStatus && existing.bfdStatus === next.bfdStatus) return false;
+  const isSame = existing.bgpStatus === next.bgpStatus && existing.bfdStatus === next.bfdStatus;
+  if (isSame) return !isDeepStrictEqual(missingOf(existing), missingOf(next));
   return existing.since === undefined || Date.now() - Date.parse(existing.since) > FLAPPING_MS;
+}
+
+/** Prefixes come and go with Services and with a session that flaps. */
+function hasOtherCounts(existing: StatusOf<BGPSessionStatus>, next: StatusOf<BGPSessionStatus>): boolean {
+  return isDeepStrictEqual({ ...existing, prefixes: undefined }, { ...next, prefixes: undefined });
+}
+
+function missingOf({ prefixes = [] }: StatusOf<BGPSessionStatus>): string[] {
+  return prefixes.flatMap(({ missing = [] }) => missing);
 }
 
 function named(key: string): { name: string; namespace: string } {

@@ -3,8 +3,10 @@ import { bgpAd, config, l2Ad, node, peer, pool, service } from "../testing/annou
 import { L2Elections } from "../announcement/l2-election.ts";
 import { PoolIndex } from "../config/pool-index.ts";
 import type { NodeView } from "../services/service-view.ts";
+import type { BGPSessionStatus } from "../../api/metallb/bgp-session-status.ts";
 import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
 import { announcedCondition, type AnnouncementInput } from "./announced-condition.ts";
+import { deliveryEvidence } from "./session-evidence.ts";
 import { l2BlockerIn } from "./l2-blocker.ts";
 import { groupNodes } from "./node-groups.ts";
 
@@ -14,18 +16,20 @@ const racks = [node("n1", { labels: { rack: "a" } }), node("n2", { labels: { rac
 function input(
   parts: Parameters<typeof config>[0],
   nodes: readonly NodeView[] = racks,
-  { dead = [], doubtful = [] }: { dead?: string[]; doubtful?: string[] } = {},
+  { dead = [], doubtful = [], sessions = [] }: { dead?: string[]; doubtful?: string[]; sessions?: BGPSessionStatus[] } = {},
 ): AnnouncementInput {
   const whole = config({ pools: [main], peers: [peer("tor")], ...parts });
   const isAlive = (name: string) => !dead.includes(name);
+  const evidence = deliveryEvidence(sessions);
   return {
     config: whole,
     pools: new PoolIndex(whole.pools.values()),
     nodes,
-    groups: groupNodes(nodes, whole, isAlive),
+    groups: groupNodes(nodes, whole, isAlive, evidence),
     isAlive,
     elections: new L2Elections(),
     doubtful: new Set(doubtful),
+    evidence,
   };
 }
 
@@ -139,7 +143,7 @@ describe("of nodes that run on other configuration than what is written", () => 
 
   test("those count that say so themselves, of the others the reason that there is, or that", () => {
     const there = input({ bgpAds: all.bgpAds }, racks, { doubtful: ["n1", "n2"] });
-    expect(announcedCondition(web, there, undefined, { overBgp: new Set(["n2"]) }).message).toBe(
+    expect(announcedCondition(web, there, undefined, { overBgp: new Map([["n2", ["tor"]]]) }).message).toBe(
       "BGP: 2 nodes announce it, 1 not (configurationInvalid)",
     );
     const local = service(["192.0.2.1"], { local: true, endpoints: { any: true, nodes: new Set(["n3"]) } });
@@ -151,7 +155,7 @@ describe("of nodes that run on other configuration than what is written", () => 
     ["by an advertisement that is not in effect as it is written", {}],
   ])("a Service is announced %s", (_what, parts) => {
     const there = input(parts, two, { doubtful: ["n1", "n2"] });
-    expect(announcedCondition(web, there, undefined, { overBgp: new Set(["n1"]), answering: "n2" })).toMatchObject({
+    expect(announcedCondition(web, there, undefined, { overBgp: new Map([["n1", ["tor"]]]), answering: "n2" })).toMatchObject({
       status: "True",
       message: expect.stringMatching(/^BGP: 1 node announces it, 1 not \(\w+\); L2: n2 announces it$/) as string,
     });
@@ -166,6 +170,92 @@ describe("of nodes that run on other configuration than what is written", () => 
       reason: "configurationInvalid",
       message: "L2: n1 is elected but does not announce it (configurationInvalid)",
     });
+  });
+});
+
+type Session = NonNullable<BGPSessionStatus["status"]>;
+
+const session = (name: string, status: Session = {}, peer = "tor"): BGPSessionStatus => ({
+  metadata: { name: `${name}-${peer}`, annotations: { [nodeAnnotation]: name } },
+  status: { bgpStatus: "Established", node: name, peer, ...status },
+});
+const missing = (...runs: string[]): Session => ({ prefixes: [{ family: "IPv4", wanted: 9, sent: 9 - runs.length, missing: runs }] });
+const unreported = (status: "False" | "Unknown"): Session => ({
+  bgpStatus: "Unknown",
+  conditions: [{ type: "Reported", status, reason: "Because", message: "", lastTransitionTime: "2026-01-01T00:00:00Z" }],
+});
+
+describe("what sessions deliver", () => {
+  const all = { bgpAds: [bgpAd("all")] };
+  const message = (sessions: BGPSessionStatus[], parts: Parameters<typeof config>[0] = all, of = web) =>
+    announcedCondition(of, input(parts, racks, { sessions }), undefined).message;
+
+  test.each<[string, Session, string]>([
+    ["is up and sends it", missing("192.0.2.9/32"), "BGP: 3 nodes announce it"],
+    ["is up, as an earlier agent reports it", {}, "BGP: 3 nodes announce it"],
+    ["is down", { bgpStatus: "Active" }, "BGP: 2 nodes announce it, 1 not (sessionDown)"],
+    [
+      "was closed by the peer",
+      { bgpStatus: "Idle", rejection: "Cease/Maximum Number of Prefixes Reached" },
+      "BGP: 2 nodes announce it, 1 not (rejectedByPeer)",
+    ],
+    ["is of an FRR that does not answer", unreported("False"), "BGP: 2 nodes announce it, 1 not (sessionDown)"],
+    ["is of an agent whose Lease is current again", unreported("Unknown"), "BGP: 3 nodes announce it"],
+    ["does not send it", missing("192.0.2.1/32"), "BGP: 2 nodes announce it, 1 not (notSent)"],
+    ["sends none of many", missing("192.0.2.0/32-192.0.2.7/32"), "BGP: 2 nodes announce it, 1 not (notSent)"],
+    ["has text in its status that is no prefix", missing("something else"), "BGP: 3 nodes announce it"],
+  ])("a session that %s", (_what, status, expected) => {
+    expect(message([session("n1", status)])).toBe(expected);
+  });
+
+  test("no node announces it while all sessions are down, and the reason is why", () => {
+    const sessions = racks.map(({ name }) => session(name, { bgpStatus: "Connect" }));
+    expect(announcedCondition(web, input(all, racks, { sessions }), undefined)).toMatchObject({
+      status: "False",
+      reason: "sessionDown",
+      message: "BGP: 0 nodes announce it, 3 not (sessionDown)",
+    });
+  });
+
+  test("one peer that has it is enough, and a peer that is not to have it does not count", () => {
+    const peers = [peer("tor"), peer("spine", { address: "192.0.2.254" })];
+    const down = session("n1", { bgpStatus: "Active" });
+    expect(message([down], { ...all, peers })).toBe("BGP: 3 nodes announce it");
+    expect(message([down, session("n1", missing("192.0.2.1/32"), "spine")], { ...all, peers })).toBe(
+      "BGP: 2 nodes announce it, 1 not (notSent)",
+    );
+    expect(message([down], { bgpAds: [bgpAd("one", { peers: new Set(["tor"]) })], peers })).toBe(
+      "BGP: 2 nodes announce it, 1 not (sessionDown)",
+    );
+  });
+
+  test("an address has a way to its clients if one of its prefixes is sent", () => {
+    const wide = { bgpAds: [bgpAd("host"), bgpAd("wide", { aggregationLength: 24 })] };
+    expect(message([session("n1", missing("192.0.2.1/32"))], wide)).toBe("BGP: 3 nodes announce it");
+    expect(message([session("n1", missing("192.0.2.0/24", "192.0.2.1/32"))], wide)).toBe("BGP: 2 nodes announce it, 1 not (notSent)");
+  });
+
+  test("each family needs a way of its own", () => {
+    const both = service(["192.0.2.1", "2001:db8::1"]);
+    const pools = [pool("pool", ["192.0.2.0/24", "2001:db8::/64"])];
+    const peers = [peer("tor"), peer("six", { address: "2001:db8::fe" })];
+    const parts = { ...all, pools, peers };
+    expect(message([], parts, both)).toBe("BGP: 3 nodes announce it");
+    expect(message([session("n1", { bgpStatus: "Active" }, "six")], parts, both)).toBe("BGP: 2 nodes announce it, 1 not (sessionDown)");
+  });
+
+  test("a node in doubt that announces it counts by its own peers", () => {
+    const there = input(all, racks, { doubtful: ["n1"], sessions: [session("n1", missing("192.0.2.1/32"), "old")] });
+    expect(announcedCondition(web, there, undefined, { overBgp: new Map([["n1", ["old"]]]) }).message).toBe(
+      "BGP: 2 nodes announce it, 1 not (notSent)",
+    );
+    expect(announcedCondition(web, there, undefined, { overBgp: new Map([["n1", ["tor"]]]) }).message).toBe("BGP: 3 nodes announce it");
+  });
+
+  test("nodes are grouped by what their sessions do not deliver", () => {
+    const sessions = racks.map(({ name }) => session(name, name === "n3" ? {} : { bgpStatus: name === "n1" ? "Idle" : "Active" }));
+    const { groups } = input(all, racks, { sessions });
+    expect(groups.map((group) => group.map(({ name }) => name))).toEqual([["n1", "n2"], ["n3"]]);
   });
 });
 

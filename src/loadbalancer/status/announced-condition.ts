@@ -8,6 +8,7 @@ import type { Config } from "../config/config.ts";
 import type { NodeView, ServiceView } from "../services/service-view.ts";
 import type { L2Blocker } from "./l2-blocker.ts";
 import type { NodeGroup } from "./node-groups.ts";
+import { whyNotDelivered, type DeliveryEvidence, type NotDelivered } from "./session-evidence.ts";
 
 export const announcedType = "metallb.io/Announced";
 
@@ -16,17 +17,19 @@ export interface AnnouncementInput extends ElectionInput {
   readonly elections: L2Elections;
   /** Nodes that do not run the current configuration: only their own reports count. */
   readonly doubtful: ReadonlySet<string>;
+  /** What the nodes' sessions were seen not to deliver. */
+  readonly evidence: DeliveryEvidence;
 }
 
 export interface SpeakerStatuses {
   readonly blocker?: L2Blocker | undefined;
-  /** The doubtful nodes that announce it over BGP. */
-  readonly overBgp?: ReadonlySet<string>;
+  /** The doubtful nodes that announce it over BGP, with their peers. */
+  readonly overBgp?: ReadonlyMap<string, readonly string[]>;
   /** The node that announces it over L2. */
   readonly answering?: string | undefined;
 }
 
-type Reason = NotAnnounced | L2Blocker["reason"] | "speakerNotReporting" | "noPeers" | "configurationInvalid";
+type Reason = NotAnnounced | NotDelivered | L2Blocker["reason"] | "speakerNotReporting" | "noPeers" | "configurationInvalid" | "Unserved";
 
 /** The Announced condition: where the Service is announced, and on how many nodes it is not, and why. `noAddressReason`: why it has no address. */
 export function announcedCondition(
@@ -51,6 +54,12 @@ export function announcedCondition(
   if (bgp?.announcing || (l2 && !l2.not)) return { type: announcedType, status: "True", reason: "Announced", message };
   if (statuses.blocker && l2?.not === statuses.blocker.reason) return not(l2.not, message);
   return not(bgp ? commonest(bgp.reasons) : (l2?.not ?? "notOwner"), message);
+}
+
+/** Of a Service of another class to which nobody gives an address. */
+export function unservedCondition(loadBalancerClass: string | undefined): ConditionReport {
+  const which = loadBalancerClass ? `loadBalancerClass ${loadBalancerClass}` : "Services without loadBalancerClass";
+  return not("Unserved", `No controller serves ${which}: the Service has no address`);
 }
 
 export function uncoveredMessage(pool: string): string {
@@ -105,19 +114,50 @@ function countBgp(service: ServiceView, input: AnnouncementInput, { overBgp }: S
     const doubted = doubtful.size === 0 ? [] : group.filter(({ name }) => doubtful.has(name));
     const certain = doubted.length === 0 ? group : group.filter(({ name }) => !doubtful.has(name));
     for (const [representative, nodes] of parts(certain, service)) add(reasonNot(service, representative, input), nodes);
-    for (const node of doubted) add(overBgp?.has(node.name) ? undefined : (reasonNot(service, node, input) ?? "configurationInvalid"), 1);
+    for (const node of doubted) {
+      const peers = overBgp?.get(node.name);
+      add(peers ? reasonNotReported(service, node, peers, input) : (reasonNot(service, node, input) ?? "configurationInvalid"), 1);
+    }
   }
   return count;
 }
 
-function reasonNot(service: ServiceView, node: NodeView, { config, pools }: AnnouncementInput): Reason | undefined {
+/** Why the node does not announce it, by the configuration and by what its sessions deliver. */
+function reasonNot(service: ServiceView, node: NodeView, { config, pools, evidence }: AnnouncementInput): Reason | undefined {
   const decision = decideBgp(service, node, config, pools);
   if ("not" in decision) return decision.not;
-  return reachesAnyone(decision.announce, node, config) ? undefined : "noPeers";
+  const ways = decision.announce
+    .map((one) => ({ prefix: one.prefix, peers: audienceOf(one, node, config) }))
+    .filter(({ peers }) => peers.length > 0);
+  if (ways.length === 0) return "noPeers";
+  const sessions = evidence.get(node.name);
+  if (!sessions) return undefined;
+  // An address has a way to its clients if one of its prefixes is delivered.
+  const byFamily = Map.groupBy(ways, ({ prefix }) => prefix.first.family).values();
+  return byFamily.map((family) => firstReason(family.map(({ prefix, peers }) => whyNotDelivered(sessions, peers, prefix)))).find(isReason);
 }
 
-function reachesAnyone(advertised: readonly Advertised[], node: NodeView, { peers }: Config): boolean {
-  return peers.values().some((peer) => isForNode(peer, node) && advertised.some((one) => isAnnouncedTo(one, peer)));
+/** The same for a node that reports itself to whom it announces. */
+function reasonNotReported(
+  { addresses }: ServiceView,
+  node: NodeView,
+  peers: readonly string[],
+  { evidence }: AnnouncementInput,
+): Reason | undefined {
+  return addresses.map((address) => whyNotDelivered(evidence.get(node.name), peers, address)).find(isReason);
+}
+
+/** undefined where one of them is. */
+function firstReason(reasons: readonly (NotDelivered | undefined)[]): NotDelivered | undefined {
+  return reasons.every(isReason) ? reasons[0] : undefined;
+}
+
+function isReason(reason: NotDelivered | undefined): reason is NotDelivered {
+  return reason !== undefined;
+}
+
+function audienceOf(advertised: Advertised, node: NodeView, { peers }: Config): string[] {
+  return [...peers.values()].filter((peer) => isForNode(peer, node) && isAnnouncedTo(advertised, peer)).map(({ name }) => name);
 }
 
 /** One node per group with the size of the group. With local endpoints only, nodes with an endpoint form their own group. */

@@ -16,7 +16,7 @@ function scenario(stored?: ConditionReport) {
   const done: string[] = [];
   let written = stored;
   const decide = (condition: ConditionReport, passing = false) => {
-    const turn = pace.decide("shop/web", condition, written, passing);
+    const turn = pace.decide("shop/web", condition, written, passing ? 3_000 : 0);
     const at = `${condition.reason} at ${(performance.now() - begun) / 1000}`;
     if (turn.write) written = condition;
     if (turn.write) done.push(`written ${at}`);
@@ -94,4 +94,23 @@ test("a new leader does not repeat Events", () => {
   const { decideUntilDone, done } = scenario(is("False"));
   decideUntilDone(is("False"));
   expect(done).toEqual(["written noEndpoints at 0"]);
+});
+
+test("a message that keeps changing is written less and less often, and at once again after a quiet time", () => {
+  const { decideUntilDone, done } = scenario();
+  for (let nth = 0; nth < 9; nth++) decideUntilDone(is("True", "Announced", `${nth} nodes`));
+  vi.advanceTimersByTime(3_600_000);
+  decideUntilDone(is("True", "Announced", "calm"));
+  vi.advanceTimersByTime(1_000);
+  decideUntilDone(is("True", "Announced", "3 nodes"));
+  const times = done.filter((one) => one.startsWith("written")).map((one) => Number(one.split(" ").at(-1)));
+  expect(times).toEqual([0, 10, 30, 70, 150, 310, 610, 910, 1210, 4810, 4820]);
+});
+
+test("a Service that is announced again after many changes of its message is reported in time", () => {
+  const { decideUntilDone, done } = scenario();
+  for (let nth = 0; nth < 6; nth++) decideUntilDone(is("True", "Announced", `${nth} nodes`));
+  vi.advanceTimersByTime(10_000);
+  decideUntilDone(is("False", "sessionDown"));
+  expect(done.slice(-2)).toEqual(["written sessionDown at 320", "told sessionDown at 330"]);
 });

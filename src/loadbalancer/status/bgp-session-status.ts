@@ -4,6 +4,7 @@ import type { ConditionReport } from "../../kube/status/conditions.ts";
 import type { DesiredStatus } from "../../kube/status/plan.ts";
 import { truncateLine } from "../../kube/status/limits.ts";
 import type { Peer } from "../config/config.ts";
+import type { SessionPrefixes } from "./missing-prefixes.ts";
 import { joinedName, labelValue } from "./names.ts";
 
 interface ReportedSession {
@@ -12,6 +13,8 @@ interface ReportedSession {
   readonly bfd: string;
   readonly since?: string;
   readonly lastResetReason?: string;
+  readonly rejection?: string;
+  readonly prefixes?: readonly SessionPrefixes[];
 }
 
 export type SessionStateOrReason = ReportedSession | "not-configured" | "not-answering";
@@ -30,10 +33,11 @@ export function sessionStatus(
 ): DesiredStatus<BGPSessionStatus> {
   const session: ReportedSession =
     typeof observed === "object" ? observed : { state: "Unknown", bfd: bfdProfile === undefined ? "N/A" : "Unknown" };
-  const { lastResetReason, since } = session;
+  const { lastResetReason, rejection, since } = session;
   const state = truncateLine(session.state, LONGEST.state);
   return {
     status: (existing) => ({
+      ...prefixesOf(session, existing),
       bgpStatus: steady(existing?.bgpStatus, state),
       bfdStatus: truncateLine(session.bfd, LONGEST.state),
       node: node.name,
@@ -42,6 +46,7 @@ export function sessionStatus(
       ...(vrf !== "" && { vrf }),
       ...(since !== undefined && { since: existing?.bgpStatus === state ? steadySince(existing.since, since) : since }),
       ...(lastResetReason !== undefined && { lastResetReason: truncateLine(lastResetReason, LONGEST.reason) }),
+      ...(rejection !== undefined && { rejection: truncateLine(rejection, LONGEST.reason) }),
       conditions: [reported(observed)],
     }),
     create: {
@@ -52,6 +57,15 @@ export function sessionStatus(
       },
     },
   };
+}
+
+/** After a restart of the agent the earlier report stays until FRR was read. */
+function prefixesOf(
+  { state, prefixes }: ReportedSession,
+  existing: BGPSessionStatus["status"],
+): Pick<NonNullable<BGPSessionStatus["status"]>, "prefixes"> {
+  const known = prefixes ?? (existing?.bgpStatus === "Established" ? existing.prefixes : undefined);
+  return state === "Established" && known ? { prefixes: [...known] } : {};
 }
 
 const TRYING = new Set(["Idle", "Connect", "Active", "OpenSent", "OpenConfirm"]);

@@ -4,6 +4,7 @@ import { Node } from "../../api/core/node.ts";
 import { BFDProfile } from "../../api/metallb/bfd-profile.ts";
 import { BGPAdvertisement } from "../../api/metallb/bgp-advertisement.ts";
 import { BGPPeer } from "../../api/metallb/bgp-peer.ts";
+import { BGPSessionStatus } from "../../api/metallb/bgp-session-status.ts";
 import { Community } from "../../api/metallb/community.ts";
 import { ConfigurationState } from "../../api/metallb/configuration-state.ts";
 import { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
@@ -28,13 +29,17 @@ const sources = {
 };
 
 test.each([true, false])("a node labeled to be left out counts as the speakers have it: ignored %s", (ignoreExclude) => {
-  const view = new ClusterConfig(sources, { ignoreExclude, states: holding(ConfigurationState) });
+  const view = new ClusterConfig(sources, { ignoreExclude, states: holding(ConfigurationState), sessions: holding(BGPSessionStatus) });
   view.load(["n1"]);
   expect(view.landscape?.nodes).toMatchObject([{ name: "n1", excluded: !ignoreExclude }]);
 });
 
 test("where nobody knows who is alive nobody knows where Services can be announced, and the same again is no change", () => {
-  const view = new ClusterConfig(sources, { ignoreExclude: false, states: holding(ConfigurationState) });
+  const view = new ClusterConfig(sources, {
+    ignoreExclude: false,
+    states: holding(ConfigurationState),
+    sessions: holding(BGPSessionStatus),
+  });
   view.load(undefined);
   expect(view.landscape).toBeUndefined();
   expect([view.load(["n1"]), view.load(["n1"]), view.load([])]).toEqual([true, false, true]);
@@ -47,7 +52,11 @@ const stateOf = (node: string, result: "Valid" | "Invalid" | "Unknown"): Configu
 
 test("nodes that are alive and whose speaker does not run on what is written, or cannot read all of it, are in doubt until it says otherwise", () => {
   const states: ConfigurationState[] = [];
-  const view = new ClusterConfig(sources, { ignoreExclude: false, states: holding(ConfigurationState, states) });
+  const view = new ClusterConfig(sources, {
+    ignoreExclude: false,
+    states: holding(ConfigurationState, states),
+    sessions: holding(BGPSessionStatus),
+  });
   view.load(["n1", "n2"]);
   states.push(stateOf("n1", "Invalid"), stateOf("n2", "Valid"), stateOf("dead", "Invalid"), {
     metadata: { name: "controller" },

@@ -6,6 +6,7 @@ import type { BFDProfile } from "../../api/metallb/bfd-profile.ts";
 import type { BGPAdvertisement } from "../../api/metallb/bgp-advertisement.ts";
 import type { BGPPeer } from "../../api/metallb/bgp-peer.ts";
 import type { Community } from "../../api/metallb/community.ts";
+import type { BGPSessionStatus } from "../../api/metallb/bgp-session-status.ts";
 import type { ConfigurationState } from "../../api/metallb/configuration-state.ts";
 import type { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
 import type { L2Advertisement } from "../../api/metallb/l2-advertisement.ts";
@@ -16,6 +17,7 @@ import { PoolIndex } from "../config/pool-index.ts";
 import { type LastGoodConfig, loadConfig, type Loaded } from "../config/load.ts";
 import { readNode, type NodeView } from "../services/service-view.ts";
 import type { AnnouncementInput } from "./announced-condition.ts";
+import { deliveryEvidence, type DeliveryEvidence } from "./session-evidence.ts";
 import { groupNodes } from "./node-groups.ts";
 import { nodeOfReport } from "./unknown.ts";
 
@@ -38,6 +40,8 @@ interface ClusterViewOptions {
   readonly ignoreExclude: boolean;
   /** The speakers' ConfigurationStates. */
   readonly states: Pick<Cache<ConfigurationState>, "list" | "subscribe" | "waitForSync">;
+  /** What they report of their sessions. */
+  readonly sessions: Pick<Cache<BGPSessionStatus>, "list" | "subscribe" | "waitForSync">;
 }
 
 /** The controller has no access to password Secrets and assumes that they exist; the speakers check them. */
@@ -46,6 +50,7 @@ const someSecret: Omit<Secret, "metadata"> = { type: "kubernetes.io/basic-auth",
 export class ClusterConfig {
   readonly sources: ClusterSources;
   readonly states: ClusterViewOptions["states"];
+  readonly sessions: ClusterViewOptions["sessions"];
   readonly #ignoreExclude: boolean;
   #lastGood: LastGoodConfig = new Map();
   #loaded: Loaded | undefined;
@@ -54,9 +59,10 @@ export class ClusterConfig {
   readonly #elections = new L2Elections();
   #input: AnnouncementInput | undefined;
 
-  constructor(sources: ClusterSources, { ignoreExclude, states }: ClusterViewOptions) {
+  constructor(sources: ClusterSources, { ignoreExclude, states, sessions }: ClusterViewOptions) {
     this.sources = sources;
     this.states = states;
+    this.sessions = sessions;
     this.#ignoreExclude = ignoreExclude;
   }
 
@@ -75,7 +81,9 @@ export class ClusterConfig {
     const loaded = this.#load(nodes);
     const alive = living && new Set(living);
     const doubtful = this.#doubtful(alive);
+    const evidence = deliveryEvidence(this.sessions.list());
     const isSame =
+      haveSameSignatures(evidence, this.#input?.evidence ?? new Map()) &&
       isDeepStrictEqual(doubtful, this.#input?.doubtful ?? new Set()) &&
       isDeepStrictEqual(alive, this.#living) &&
       isDeepStrictEqual(nodes, this.#nodes) &&
@@ -85,7 +93,7 @@ export class ClusterConfig {
     if (isSame) return false;
     this.#nodes = nodes;
     this.#living = alive;
-    this.#input = alive && inputOf(loaded, nodes, { alive, doubtful, elections: this.#elections });
+    this.#input = alive && inputOf(loaded, nodes, { alive, doubtful, evidence, elections: this.#elections });
     return true;
   }
 
@@ -126,8 +134,13 @@ export function isCurrent({ status }: ConfigurationState): boolean {
 function inputOf(
   { config }: Loaded,
   nodes: readonly NodeView[],
-  { alive, ...rest }: { alive: ReadonlySet<string> } & Pick<AnnouncementInput, "doubtful" | "elections">,
+  { alive, ...rest }: { alive: ReadonlySet<string> } & Pick<AnnouncementInput, "doubtful" | "evidence" | "elections">,
 ): AnnouncementInput {
   const isAlive = (node: string) => alive.has(node);
-  return { config, pools: new PoolIndex(config.pools.values()), nodes, groups: groupNodes(nodes, config, isAlive), isAlive, ...rest };
+  const groups = groupNodes(nodes, config, isAlive, rest.evidence);
+  return { config, pools: new PoolIndex(config.pools.values()), nodes, groups, isAlive, ...rest };
+}
+
+function haveSameSignatures(one: DeliveryEvidence, other: DeliveryEvidence): boolean {
+  return one.size === other.size && one.entries().every(([node, { signature }]) => other.get(node)?.signature === signature);
 }

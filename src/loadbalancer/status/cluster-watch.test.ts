@@ -4,6 +4,7 @@ import { Node } from "../../api/core/node.ts";
 import { BFDProfile } from "../../api/metallb/bfd-profile.ts";
 import { BGPAdvertisement } from "../../api/metallb/bgp-advertisement.ts";
 import { BGPPeer } from "../../api/metallb/bgp-peer.ts";
+import { BGPSessionStatus } from "../../api/metallb/bgp-session-status.ts";
 import { Community } from "../../api/metallb/community.ts";
 import { ConfigurationState } from "../../api/metallb/configuration-state.ts";
 import { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
@@ -47,7 +48,7 @@ async function watched() {
     nodes: cached(Node),
   };
   const recorded: string[] = [];
-  const view = new ClusterConfig(sources, { ignoreExclude: false, states: cached(ConfigurationState) });
+  const view = new ClusterConfig(sources, { ignoreExclude: false, states: cached(ConfigurationState), sessions: cached(BGPSessionStatus) });
   const watching = clusterWatch({
     view,
     agents: { living: () => [], subscribe: () => () => undefined, ready: () => Promise.resolve() },

@@ -10,6 +10,7 @@ import { configChangesOf } from "../config/changes.ts";
 import type { Warning } from "../config/load.ts";
 import { readNode, type NodeView } from "../services/service-view.ts";
 import { type ClusterSources, type ClusterConfig, isCurrent } from "./cluster-config.ts";
+import { problemText } from "./session-evidence.ts";
 import { LoadRateLimit } from "./load-pace.ts";
 
 export interface ClusterWatchOptions {
@@ -35,6 +36,7 @@ export function clusterWatch({ view, agents, events, onLoaded, onChange, log }: 
       ...Object.values(configuration).map((cache) => configChangesOf<KubeObject>(cache, KEY)),
       nodeChanges(nodes),
       certaintyOf(view.states),
+      evidenceOf(view.sessions),
       { subscribe: (enqueue) => agents.subscribe(() => enqueue(KEY)), ready: (signal) => agents.ready(signal) },
     ],
     log,
@@ -108,6 +110,18 @@ function certaintyOf(states: ClusterConfig["states"]): Source {
         if (change.type !== "updated" || isCurrent(change.old) !== isCurrent(change.object)) enqueue(KEY);
       }),
     ready: (signal) => states.waitForSync(signal),
+  };
+}
+
+/** Fires when a session starts or stops to deliver something. */
+function evidenceOf(sessions: ClusterConfig["sessions"]): Source {
+  return {
+    subscribe: (enqueue) =>
+      sessions.subscribe((change) => {
+        const before = change.type === "updated" ? problemText(change.old) : "";
+        if (before !== problemText(change.object)) enqueue(KEY);
+      }),
+    ready: (signal) => sessions.waitForSync(signal),
   };
 }
 

@@ -34,16 +34,16 @@ function caches(
 test("only those in doubt are asked whether they announce over BGP; who answers on its links has said so", () => {
   const there = caches([bgp("n1"), bgp("n2")], l2("n2", "True"));
   expect(speakerStatusesOf("shop/web", new Set(), there)).toEqual({ answering: "n2" });
-  expect(speakerStatusesOf("shop/web", new Set(["n1"]), there)).toEqual({ overBgp: new Set(["n1"]), answering: "n2" });
-  expect(speakerStatusesOf("shop/web", new Set(["n2", "n3"]), there)).toEqual({ overBgp: new Set(["n2"]), answering: "n2" });
-  expect(speakerStatusesOf("shop/web", new Set(["n2"]), caches([], l2("n2", "False")))).toEqual({ overBgp: new Set() });
+  expect(speakerStatusesOf("shop/web", new Set(["n1"]), there)).toEqual({ overBgp: new Map([["n1", []]]), answering: "n2" });
+  expect(speakerStatusesOf("shop/web", new Set(["n2", "n3"]), there)).toEqual({ overBgp: new Map([["n2", []]]), answering: "n2" });
+  expect(speakerStatusesOf("shop/web", new Set(["n2"]), caches([], l2("n2", "False")))).toEqual({ overBgp: new Map() });
 });
 
 test("a report is found under its hashed name where another would have the plain one, and is not taken for another's", () => {
   const ambiguous = caches([bgp("n1", "web-n1")], undefined, ["web", "web-a"], ["n1", "a-n1"]);
-  expect(speakerStatusesOf("shop/web", new Set(["n1"]), ambiguous).overBgp).toEqual(new Set(["n1"]));
+  expect(speakerStatusesOf("shop/web", new Set(["n1"]), ambiguous).overBgp).toEqual(new Map([["n1", []]]));
   const others = caches([bgp("n1", "web-a-n1")], undefined, ["web", "web-a"], ["n1", "a-n1"]);
-  expect(speakerStatusesOf("shop/web", new Set(["a-n1"]), others).overBgp).toEqual(new Set());
+  expect(speakerStatusesOf("shop/web", new Set(["a-n1"]), others).overBgp).toEqual(new Map());
 });
 
 test("a report is of the Service that it names, in its namespace", () => {

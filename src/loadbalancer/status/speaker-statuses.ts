@@ -34,7 +34,8 @@ export function speakerStatusesOf(
   const { name, namespace = "" } = parseKey(key);
   const exists = (service: string, node: string) => services.get(`${namespace}/${service}`) !== undefined && nodes.get(node) !== undefined;
   const reportOf = (node: string) => bgpReports.get(serviceBgpStatusKey({ name, namespace }, node, exists));
-  const overBgp = new Set(doubtful.values().filter((node) => ownerOf(reportOf(node)) === node));
+  const reports = Array.from(doubtful, (node) => [node, reportOf(node)] as const).filter(([node, report]) => ownerOf(report) === node);
+  const overBgp = new Map(reports.map(([node, report]) => [node, report?.status?.bgpPeers ?? []]));
   return { blocker, overBgp, answering };
 }
 

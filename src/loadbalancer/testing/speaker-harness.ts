@@ -50,6 +50,7 @@ export class SpeakerHarness {
         this.applied = [...applied];
         const driver = {
           applied: this.applied,
+          wanted: new Map(),
           rejections: NOTHING_REJECTED,
           bootFileWritten: () => Promise.resolve(void this.bootFileWrites++),
           apply: ({ config, services, node }: DesiredBgp) => {
@@ -78,6 +79,7 @@ export class SpeakerHarness {
         lostLinks: () => [],
       },
       sessions: () => this.spoken,
+      wantPrefixes: () => undefined,
       forgetSessions: (gone) => this.forgotten.push([...gone]),
     };
     const reports = {

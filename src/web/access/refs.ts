@@ -54,6 +54,7 @@ export function refsOfComponents({ routerNamespace, metallbNamespace }: ConfigNa
       return node === undefined ? [own] : [own, ...onNode(found, namespace)];
     }
     if (kind === "FRR") return [name === "lb" ? balancer : router];
+    if (kind === "SentPrefixes") return [{ kind: BGPSessionStatus, namespace: metallbNamespace }];
     if (kind === "Session" || kind === "Link" || kind === "Overlay") return [router];
     if (kind === "Controller") return [];
     // By default, permission to list nodes and all Services.

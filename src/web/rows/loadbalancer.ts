@@ -134,8 +134,9 @@ function sessionsRow(key: string, context: BuildContext): SessionsRow | undefine
 function cellOf({ metadata, status = {} }: BGPSessionStatus, context: BuildContext): SessionCell {
   const { bgpStatus = "Unknown", bfdStatus, node, peer, since } = status;
   const { namespace = "" } = metadata;
-  const id = componentId({ kind: "BGPPeer", namespace, name: peer ?? "", node: node ?? "" });
-  const verdict = context.verdict(id);
+  const session = { namespace, name: peer ?? "", node: node ?? "" };
+  const id = componentId({ kind: "BGPPeer", ...session });
+  const verdict = context.verdict(id) ?? context.verdict(componentId({ kind: "SentPrefixes", ...session }));
   const own: Health = bgpStatus === "Established" ? "Healthy" : bgpStatus === "Unknown" ? "Unknown" : "Down";
   return {
     id,

@@ -3,6 +3,7 @@ import type { Fragment } from "../../../frr/fragment.ts";
 import { BootFile } from "./boot-file.ts";
 import { bootText } from "./boot-text.ts";
 import { ServicePrefixes, type PrefixRoute, type ServiceLines } from "./prefixes.ts";
+import type { WantedPrefixes } from "./sent-prefixes.ts";
 import { NOTHING_REJECTED, type RejectedAnnouncements } from "./rejected.ts";
 import { type BgpResult, type BgpPass, type DesiredBgp, BgpApply } from "./apply.ts";
 
@@ -29,6 +30,7 @@ export class BgpSpeaker {
   /** Services that are not in FRR as wanted: not sent yet, or rejected. */
   readonly #pending = new Set<string>();
   #rejections = NOTHING_REJECTED;
+  #wanted: WantedPrefixes | undefined;
   #isFirst = true;
   #readAt = -Infinity;
 
@@ -48,8 +50,15 @@ export class BgpSpeaker {
     return this.#rejections;
   }
 
+  /** What the sessions should send; the same object while nothing changes. */
+  get wanted(): WantedPrefixes {
+    return (this.#wanted ??= this.#networks.wanted);
+  }
+
   async apply(wanted: DesiredBgp, signal: AbortSignal): Promise<BgpResult> {
-    for (const owner of this.#networks.follow(wanted.services, wanted.config.peers, this.#live.values())) this.#pending.add(owner);
+    const changed = this.#networks.follow(wanted.services, wanted.config.peers, this.#live.values());
+    for (const owner of changed) this.#pending.add(owner);
+    if (changed.length > 0) this.#wanted = undefined;
     const applied = () => [...this.#live.values(), ...Array.from(this.#services.values(), ({ fragment }) => fragment)];
     const pass = await this.#options.frr.open(this.#isFirst ? applied() : applied, signal);
     const isToBeRead = performance.now() - this.#readAt > READ_EVERY_MS;

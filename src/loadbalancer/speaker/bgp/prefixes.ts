@@ -7,6 +7,8 @@ import { contextLines, type ContextLines } from "./boot-text.ts";
 import { PrefixClasses, type PrefixClass } from "./prefix-classes.ts";
 import { mergeContributions, type Merged } from "./contributions.ts";
 import type { OmittedPrefix } from "./rejected.ts";
+import type { WantedPrefixes } from "./sent-prefixes.ts";
+import { sessionKeyOf } from "./sessions.ts";
 import { addressFamily, instanceOf, outMapOf, type FamilyName } from "./render.ts";
 
 /** The lines of a Service for FRR and the boot file, the resulting routes, and the classes they use. */
@@ -33,6 +35,8 @@ interface Way {
     readonly class: PrefixClass;
   }[];
   readonly advertisements: readonly string[];
+  /** Who is to be sent these prefixes. */
+  readonly peers: readonly Peer[];
   readonly rejected: Merged["rejected"];
   prefixes: number;
 }
@@ -76,6 +80,20 @@ export class ServicePrefixes {
   /** The expected tag of a prefix in FRR; undefined if it is not announced. */
   tagOf({ vrf, prefix }: PrefixRoute): number | undefined {
     return this.#wayOf.get(prefix)?.instances.find((instance) => instance.vrf === vrf)?.class.tag;
+  }
+
+  /** By session: the prefixes that it should send. */
+  get wanted(): WantedPrefixes {
+    const wanted = new Map<string, Record<FamilyName, string[]>>();
+    for (const [prefix, { peers }] of this.#wayOf) {
+      for (const peer of peers) {
+        const key = sessionKeyOf(peer);
+        const lists = wanted.get(key) ?? { IPv4: [], IPv6: [] };
+        lists[prefix.includes(":") ? "IPv6" : "IPv4"].push(prefix);
+        wanted.set(key, lists);
+      }
+    }
+    return wanted;
   }
 
   /** By advertisement: why a part of it is left out. */
@@ -184,14 +202,16 @@ export class ServicePrefixes {
   #newWay(key: string, list: readonly Advertised[], family: FamilyName): Way {
     const instances: Way["instances"][number][] = [];
     const rejected: Merged["rejected"][number][] = [];
+    const heardBy: Peer[] = [];
     for (const [instance, peers] of Map.groupBy(this.#peers, instanceOf)) {
       const merged = mergeContributions(list, peers);
       rejected.push(...merged.rejected);
+      heardBy.push(...merged.heard.keys());
       const listeners = Array.from(merged.heard, ([peer, attributes]) => ({ outMap: outMapOf(peer), attributes }));
       if (listeners.length > 0) instances.push({ instance, vrf: peers[0]?.vrf ?? "", family, class: this.#classes.of(listeners) });
     }
     const advertisements = list.map(({ advertisement }) => advertisement);
-    return { key, instances, advertisements, rejected, prefixes: 0 };
+    return { key, instances, advertisements, peers: heardBy, rejected, prefixes: 0 };
   }
 
   #isOther(owner: string): boolean {

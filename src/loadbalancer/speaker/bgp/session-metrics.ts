@@ -1,5 +1,6 @@
 import type { BfdCounters, BgpNeighbor } from "../../../frr/neighbors.ts";
-import { bfdMetrics, bgpMetrics } from "../../metrics.ts";
+import { bfdMetrics, bgpMetrics, prefixesNotSent } from "../../metrics.ts";
+import type { SessionState } from "./sessions.ts";
 
 const BGP_PORT = 179;
 
@@ -21,6 +22,15 @@ export function countSessions(neighbors: readonly BgpNeighbor[]): void {
     bgpMetrics.routeRefreshSent.set(labels, messages.routeRefreshSent);
     bgpMetrics.totalSent.set(labels, messages.totalSent);
     bgpMetrics.totalReceived.set(labels, messages.totalRecv);
+  }
+}
+
+/** Prefixes that a session should send and does not, where that was seen. */
+export function countMissing(sessions: readonly SessionState[]): void {
+  prefixesNotSent.reset();
+  for (const { vrf, neighbor, prefixes } of sessions) {
+    const missing = prefixes?.reduce((sum, { wanted, sent }) => sum + wanted - sent, 0);
+    if (missing !== undefined) prefixesNotSent.set({ peer: neighbor, vrf }, missing);
   }
 }
 

@@ -6,7 +6,9 @@ import { withSessionTimes, sessionKey } from "../../../frr/session-times.ts";
 import type { Runnable } from "../../../kube/controller/controller.ts";
 import { speakerPolls } from "../../metrics.ts";
 import type { Peer } from "../../config/config.ts";
-import { countBfd, countSessions } from "./session-metrics.ts";
+import type { SessionPrefixes } from "../../status/missing-prefixes.ts";
+import { SentPrefixes, type WantedPrefixes } from "./sent-prefixes.ts";
+import { countBfd, countMissing, countSessions } from "./session-metrics.ts";
 
 export interface SessionState {
   readonly vrf: string;
@@ -18,6 +20,10 @@ export interface SessionState {
   readonly since?: string;
   /** Why it last went down, or does not come up. */
   readonly lastResetReason?: string;
+  /** Why the peer closed it, from its NOTIFICATION. */
+  readonly rejection?: string;
+  /** What it was seen to send, while it is up. */
+  readonly prefixes?: readonly SessionPrefixes[];
 }
 
 export interface SessionPollerOptions {
@@ -44,11 +50,13 @@ export class SessionPoller implements Runnable {
   /** Also while FRR does not answer: the start time of a session stays. */
   #known: readonly SessionState[] = [];
   #reasons = new Map<string, Reasons>();
+  readonly #sent: SentPrefixes;
   #polls = 0;
   #forgotten = 0;
 
   constructor(options: SessionPollerOptions) {
     this.#router = options.router;
+    this.#sent = new SentPrefixes(options.router);
     this.#poller = new FrrPoller<readonly SessionState[]>({
       everyMs: options.everyMs,
       poll: (before, signal) => this.#poll(before, signal),
@@ -56,6 +64,7 @@ export class SessionPoller implements Runnable {
       onChange(sessions) {
         if (!sessions) {
           countSessions([]);
+          countMissing([]);
           countBfd([], []);
         }
         options.onChange();
@@ -79,6 +88,11 @@ export class SessionPoller implements Runnable {
     this.#forgotten += 1;
   }
 
+  /** What the sessions should send from now on. */
+  want(wanted: WantedPrefixes): void {
+    this.#sent.want(wanted);
+  }
+
   run(signal: AbortSignal): Promise<void> {
     return this.#poller.run(signal);
   }
@@ -87,10 +101,12 @@ export class SessionPoller implements Runnable {
     const forgotten = this.#forgotten;
     const neighbors = await bgpNeighbors(this.#router, signal);
     await this.#countBfd(neighbors, signal);
+    const sent = await this.#sent.read(neighbors, signal);
     const identities = await Promise.all(DAEMONS.map((daemon) => this.#router.identity(daemon)));
     if (forgotten !== this.#forgotten) return undefined;
     countSessions(neighbors);
-    const sessions = this.#sessionsOf(neighbors, new Date());
+    const sessions = this.#sessionsOf(neighbors, new Date()).map((session) => withPrefixes(session, sent.get(sessionKey(session))));
+    countMissing(sessions);
     const present = new Set(sessions.map(sessionKey));
     this.#known = sessions;
     return {
@@ -102,12 +118,13 @@ export class SessionPoller implements Runnable {
   }
 
   #sessionsOf(neighbors: readonly BgpNeighbor[], now: Date): SessionState[] {
-    const running = neighbors.map(({ vrf, neighbor, state, sinceMs, bfd = "N/A" }) => ({
+    const running = neighbors.map(({ vrf, neighbor, state, sinceMs, rejection, bfd = "N/A" }) => ({
       vrf,
       neighbor,
       state,
       bfd,
       ...(sinceMs !== undefined && { sinceMs }),
+      ...(rejection !== undefined && { rejection }),
     }));
     const reasons = new Map<string, Reasons>();
     const sessions: SessionState[] = [];
@@ -130,6 +147,10 @@ export class SessionPoller implements Runnable {
     countBfd(watched, await counters);
     signal.throwIfAborted();
   }
+}
+
+function withPrefixes(session: SessionState, prefixes: readonly SessionPrefixes[] | undefined): SessionState {
+  return prefixes ? { ...session, prefixes } : session;
 }
 
 /** Why a session is not up, since its current state began. */

@@ -1,0 +1,94 @@
+import type { BGPSessionStatus } from "../../api/metallb/bgp-session-status.ts";
+import type { Address } from "../../ip/address.ts";
+import type { Prefix } from "../../ip/prefix.ts";
+import { isAddressMissing, isMissing, parseRuns, type MissingRun } from "./missing-prefixes.ts";
+import { nodeOfReport } from "./unknown.ts";
+
+/** Why a peer does not have a prefix that the configuration announces to it. */
+export type NotDelivered = "sessionDown" | "rejectedByPeer" | "notSent";
+
+/** What is wrong with a session. */
+type SessionProblem =
+  | { readonly reason: "sessionDown" | "rejectedByPeer" }
+  | { readonly reason: "notSent"; readonly runs: readonly MissingRun[] };
+
+/** The sessions of a node that do not deliver everything, by peer. A session that is not there delivers, or nobody knows: an earlier agent does not report it. */
+export interface SessionEvidence {
+  readonly problems: ReadonlyMap<string, SessionProblem>;
+  /** Equal for nodes between which it makes no difference. */
+  readonly signature: string;
+}
+
+/** By node; nodes whose sessions all deliver are not there. */
+export type DeliveryEvidence = ReadonlyMap<string, SessionEvidence>;
+
+export function deliveryEvidence(statuses: Iterable<BGPSessionStatus>): DeliveryEvidence {
+  const found = new Map<string, [string, BGPSessionStatus][]>();
+  for (const report of statuses) {
+    const [node, peer] = [nodeOfReport(report), report.status?.peer];
+    if (node === undefined || peer === undefined || problemText(report) === "") continue;
+    const list = found.get(node);
+    if (list) list.push([peer, report]);
+    else found.set(node, [[peer, report]]);
+  }
+  return new Map(Array.from(found, ([node, sessions]) => [node, evidenceOf(sessions.sort(([a], [b]) => (a < b ? -1 : 1)))]));
+}
+
+/** Names what is wrong with a session, "" for nothing: two reports with the same text are the same evidence. */
+export function problemText({ status = {} }: BGPSessionStatus): string {
+  return downReason(status) ?? missingIn(status).join(" ");
+}
+
+type Status = NonNullable<BGPSessionStatus["status"]>;
+
+function downReason({ bgpStatus = "Unknown", rejection = "", conditions = [] }: Status): "sessionDown" | "rejectedByPeer" | undefined {
+  const reported = conditions.find(({ type }) => type === "Reported")?.status;
+  if (reported === "False") return "sessionDown";
+  // Whether the agent reports at all is for its Lease to tell.
+  if (reported === "Unknown" || bgpStatus === "Unknown" || bgpStatus === "Established") return undefined;
+  return rejection === "" ? "sessionDown" : "rejectedByPeer";
+}
+
+function missingIn({ bgpStatus, prefixes = [] }: Status): string[] {
+  return bgpStatus === "Established" ? prefixes.flatMap(({ missing = [] }) => missing) : [];
+}
+
+function evidenceOf(sessions: readonly (readonly [string, BGPSessionStatus])[]): SessionEvidence {
+  return {
+    problems: new Map(sessions.map(([peer, { status = {} }]) => [peer, problemOf(status)])),
+    signature: JSON.stringify(sessions.map(([peer, report]) => [peer, problemText(report)])),
+  };
+}
+
+function problemOf(status: Status): SessionProblem {
+  const reason = downReason(status);
+  return reason ? { reason } : { reason: "notSent", runs: parseRuns(missingIn(status)) };
+}
+
+/** From what the node cannot help to what it can. */
+const ORDER: readonly NotDelivered[] = ["notSent", "rejectedByPeer", "sessionDown"];
+
+export function isDeliveryReason(reason: string): boolean {
+  return ORDER.some((one) => one === reason);
+}
+
+/** Why none of the peers has the prefix, or the address where its prefix is unknown; undefined: one has it, or there is none. */
+export function whyNotDelivered(
+  evidence: SessionEvidence | undefined,
+  peers: readonly string[],
+  what: Prefix | Address,
+): NotDelivered | undefined {
+  if (!evidence || peers.length === 0) return undefined;
+  const reasons = new Set<NotDelivered>();
+  for (const peer of peers) {
+    const problem = evidence.problems.get(peer);
+    const isDelivered = !problem || (problem.reason === "notSent" && !isIn(problem.runs, what));
+    if (isDelivered) return undefined;
+    reasons.add(problem.reason);
+  }
+  return ORDER.find((reason) => reasons.has(reason));
+}
+
+function isIn(runs: readonly MissingRun[], what: Prefix | Address): boolean {
+  return "length" in what ? isMissing(runs, what) : isAddressMissing(runs, what);
+}
