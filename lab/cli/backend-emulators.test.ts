@@ -23,7 +23,7 @@ test("a node with a pod answers at the service's announced address, at its clust
   ]);
 });
 
-test("a node without a ready pod answers at the cluster IP alone, and nobody does where no pod is ready", () => {
+test("a node without a ready pod answers only at the cluster IP, and no node answers without any ready pod", () => {
   expect(answers("node1", slice(pod("node2", "10.244.2.2")))).toEqual(["10.96.0.80:80"]);
   expect(answers("node1", slice(pod("node1", "10.244.1.2", false), pod("node2", "10.244.2.2")))).toEqual(["10.96.0.80:80"]);
   expect(answers("node1", slice(pod("node1", "10.244.1.2", false)))).toEqual([]);

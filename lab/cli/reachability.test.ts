@@ -40,7 +40,7 @@ test("a lab whose nodes reach everything says so in one line, and one without ch
   expect(reachabilityLines([], NOW)).toEqual([]);
 });
 
-test("outages are counted, and below stands what they have in common", () => {
+test("outages are counted, and their common causes are listed below", () => {
   const checks = [
     check("node1", "10.0.0.9", "False"),
     check("node2", "10.0.0.9", "False"),

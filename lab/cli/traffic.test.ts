@@ -23,11 +23,11 @@ function ping(): { traffic: Traffic; says: (text: string) => void; command: read
 const answer = (sequence: number) => `64 bytes from 10.110.0.12: icmp_seq=${sequence} ttl=64 time=0.21 ms\n`;
 const silence = (sequence: number) => `no answer yet for icmp_seq=${sequence}\n`;
 
-test("a ping goes on from the namespace, ten times a second", () => {
+test("ping runs in the namespace, ten times a second", () => {
   expect(ping().command).toEqual(["ip", "netns", "exec", "shop", "ping", "-n", "-O", "-i", "0.1", "10.110.0.12"]);
 });
 
-test("what is answered is not lost, late or not, and in whatever pieces it is told", () => {
+test("an answered request is not lost, late or not, however the output is split", () => {
   const { traffic, says } = ping();
   says("PING 10.110.0.12 (10.110.0.12) 56(84) bytes of data.\n");
   says(answer(1) + silence(2) + answer(3).slice(0, 20));
@@ -36,7 +36,7 @@ test("what is answered is not lost, late or not, and in whatever pieces it is to
   expect(traffic).toMatchObject({ lost: 0, answered: 3, milliseconds: 0.21 });
 });
 
-test("requests that nobody answered are counted, also those that ping did not tell of one by one", () => {
+test("unanswered requests are counted, also those that ping reports only as a sum", () => {
   const { traffic, says } = ping();
   says(answer(1) + answer(5));
   expect(traffic.lost).toBe(3);

@@ -21,7 +21,7 @@ test("it has no IPv6 addresses, and knows of no other name", () => {
   expect(hex(answerTo(query("0001"), {}))).toBe(`beef85030001000000000000${WIKI}00010001`);
 });
 
-test("what is no question has no answer, and does no harm", () => {
+test("a message that is not a query gets no answer", () => {
   const whole = query("0001");
   for (let length = 0; length < whole.length; length++) expect(answerTo(whole.subarray(0, length), NAMES)).toBeUndefined();
   expect(answerTo(answerTo(whole, NAMES) ?? Buffer.alloc(0), NAMES)).toBeUndefined();

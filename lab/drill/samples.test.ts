@@ -28,7 +28,7 @@ test("a fault is told of by the first status that says it, and explained since t
   });
 });
 
-test("what nobody says is silent, and goes on until it is too late", () => {
+test("a fault without any statement is silent until its deadline", () => {
   const samples = [sample(0, [up]), sample(9, [up])];
   expect(observationOf(samples, expected)).toEqual({ named: [], untrue: ["Session up"] });
   expect(isOver(samples, expected)).toBe(false);
@@ -58,7 +58,7 @@ test("of two faults at once each cause is among the first two", () => {
   expect(observationOf(samples, { ...expected, cause: /^Session/ }, 2).causeMs).toBeUndefined();
 });
 
-test("what is over before anyone could ask needs no cause", () => {
+test("a fault that ended before the first sample needs no cause", () => {
   const { says, withinMs } = expected;
   const samples = [sample(1, [down])];
   expect(observationOf(samples, { says, withinMs }).causeMs).toBeUndefined();

@@ -9,7 +9,7 @@ import { identityOf, newStatements, type StatusStatement, statementsOf } from ".
 const condition = (type: string, status: string, reason: string) => ({ type, status, reason, message: "", lastTransitionTime: "" });
 const object = (content: object): KubeObject => ({ metadata: { name: "node1", namespace: "ns" }, ...content });
 
-test("a router's status speaks of itself, its resources and its sessions, well or not", () => {
+test("a router's status has statements about itself, its resources and its sessions, healthy or not", () => {
   const status = {
     conditions: [condition("Ready", "False", "ConfigurationFailed"), condition("Degraded", "False", "Fine"), condition("Odd", "True", "X")],
     failedResources: [{ kind: "L2VNI", name: "a", reason: "ValidationFailed" }],
@@ -50,14 +50,14 @@ function event(name: string, content: object): StatusStatement[] {
   return statementsOf(Event, object);
 }
 
-test("a warning is said once, and anew when another Event says it or it counts further", () => {
+test("a warning counts once, and again with another Event or a higher count", () => {
   const statements = [...event("a", {}), ...event("a", { count: 2 }), ...event("b", {})];
   expect(statements.map(({ text }) => text)).toEqual(Array(3).fill("Event Drift of Node node1"));
   expect(new Set(statements.map(identityOf)).size).toBe(3);
   expect(event("a", { type: "Normal" })).toEqual([]);
 });
 
-test("what was said before is no news, but an Event that counts further is", () => {
+test("earlier statements are not new, except an Event with a higher count", () => {
   const before = new Set([...event("a", {}), { text: "Session down", well: false }].map(identityOf));
   const now: StatusStatement[] = [
     ...event("a", { count: 2 }),

@@ -99,14 +99,14 @@ test.each([
   expect(dependenciesOf(statements("n3", "n4"), name)).toEqual([]);
 });
 
-test("a Service that nobody reaches at its address needs the node of an endpoint that nobody reaches either", () => {
+test("a Service that is unreachable at its address depends on the unreachable node of an endpoint", () => {
   const checks = [...mesh((_from, to) => to === "n2"), ...toWeb((_from, to) => to === WEB)];
   const statements = (...nodes: string[]) => explain([PodNetworkConnectivityCheck, ...checks], [EndpointSlice, endpointsOn(...nodes)]);
   expect(dependenciesOf(statements("n2", "n3"), "Target/service/shop/web")).toEqual([TO_N2]);
   expect(dependenciesOf(statements("n3"), "Target/service/shop/web")).toEqual([]);
 });
 
-test("a Service that some sources do not reach needs the node of an endpoint that nobody reaches", () => {
+test("a Service that some sources do not reach depends on the unreachable node of an endpoint", () => {
   const checks = [...mesh((_from, to) => to === "n2"), ...toWeb((from, to) => from !== "n4" && to === WEB)];
   const statements = explain([PodNetworkConnectivityCheck, ...checks], [EndpointSlice, endpointsOn("n2", "n3")]);
   expect(dependenciesOf(statements, `Path/some to ${WEB}`)).toEqual([TO_N2]);
@@ -141,7 +141,7 @@ test("a Service whose name one source cannot look up does not need the nodes of 
   expect(dependenciesOf(statements, "PodNetworkConnectivityCheck/shop/a-to-web-shop-svc-cluster-local-80")).not.toContain(TO_N2);
 });
 
-test("names that nobody can look up are one cause", () => {
+test("failing lookups of all sources are one cause", () => {
   const checks = ["a", "b"].flatMap((from) => ["web.shop", "db.shop"].map((host) => lookup(from, host)));
   const statements = explain([
     PodNetworkConnectivityCheck,
@@ -178,7 +178,7 @@ test("a check of a pod that is no longer heard of needs the pod that tries", () 
   expect(unhealthyIn(statements)[0]).toBe("Unknown Source/pod/shop/web-1 SourceSilent");
 });
 
-test("a target that nobody may try is the check's own fault, with the field", () => {
+test("a forbidden target is the check's own fault, with the field", () => {
   const statements = explain([PodNetworkConnectivityCheck, check("n1", "169.254.1.1:80", unknown("TargetRefused", "link-local"))]);
   expect(statements).toMatchObject([{ health: "Unknown", ownFault: true, fix: { change: { field: "spec.targetEndpoint" } } }]);
 });
@@ -203,7 +203,7 @@ function aMesh(status: ConditionStatus, reason: string): ConnectivityMesh {
   };
 }
 
-test("a mesh that cannot be made is to blame itself; one that is being made is well", () => {
+test("an invalid mesh is its own cause; one that is being created is healthy", () => {
   expect(unhealthyIn(explain([ConnectivityMesh, aMesh("False", "Incomplete")]))).toEqual([
     "!Degraded ConnectivityMesh/shop/nodes Incomplete",
   ]);

@@ -118,7 +118,7 @@ async function withHarness(harness: PrunerHarness, work: () => Promise<void>): P
 
 const wait = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
-test("after an hour of watching, checks go that nobody has a use for, each by its uid and version, and it is told", async () => {
+test("after an hour of watching, unused checks are deleted by uid and version, with an Event", async () => {
   const harness = new PrunerHarness().add(quiet("gone", 50), quiet("young", 40)).begin();
   await withHarness(harness, async () => {
     await wait(58 * minute);
@@ -181,7 +181,7 @@ test("results that keep coming keep a check, however old they are by our clock",
   });
 });
 
-test("a namesake that somebody made anew is watched from its own beginning", async () => {
+test("a recreated check is watched from its own beginning", async () => {
   const twin = quiet("twin", 50);
   const harness = new PrunerHarness().add(twin).begin();
   await withHarness(harness, async () => {
@@ -241,7 +241,7 @@ test("what a mesh asks for stays", async () => {
   });
 });
 
-test("one about which nothing may be asked stands in nobody's way", async () => {
+test("a check whose source may not be read does not block the others", async () => {
   const harness = new PrunerHarness().add(quiet("secret", 50), quiet("gone", 50)).begin();
   harness.failure = new KubeError("Forbidden", "secret must not be read");
   await withHarness(harness, async () => {
@@ -277,7 +277,7 @@ test("many go one by one, thirty at a time, with a minute in between", async () 
   });
 });
 
-test("whose source is there is asked after seldom, and never all at once, however many there are; the others go all the same", async () => {
+test("existing sources are read rarely and never all at once, and the other checks are still deleted", async () => {
   const harness = new PrunerHarness();
   for (let at = 0; at < 250; at += 1) {
     harness.add(quiet(`live-${at}`, 50));
@@ -300,7 +300,7 @@ test("whose source is there is asked after seldom, and never all at once, howeve
   });
 });
 
-test("in a dry run nobody is asked after more often than that, either", async () => {
+test("a dry run reads sources no more often", async () => {
   const harness = new PrunerHarness().add(quiet("gone", 50)).begin({ dryRun: true });
   await withHarness(harness, async () => {
     await wait(4.5 * hour);

@@ -13,7 +13,7 @@ test.each(["web", "kube-apiserver-ip-10-0-135-158.us-west-1.compute.internal", "
   },
 );
 
-test("a Lease that only looks like one is nobody's", () => {
+test("an unrelated Lease belongs to no source", () => {
   const metadata = { ...sourceLease("web"), namespace: "shop" };
   expect(sourceOfLease({ metadata: { ...metadata, annotations: {} }, spec: {} })).toBeUndefined();
   expect(sourceOfLease({ metadata: { ...metadata, name: "check-api" }, spec: {} })).toBeUndefined();

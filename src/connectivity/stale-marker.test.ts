@@ -163,7 +163,7 @@ function well(at: number): PodNetworkConnectivityCheck {
   return check("a", { status: { successes: [{ time, success: true }], conditions: [yes] } });
 }
 
-test("a check is marked when its source falls silent, once, and not again when the source says what it said before", () =>
+test("a check is marked once when its source stops, and not again for an unchanged result", () =>
   withHarness(async (harness) => {
     harness.pods.beats("shop/web");
     harness.put(well(0));
@@ -195,7 +195,7 @@ test("one whose results keep coming without a heartbeat is not fought over", () 
     expect([harness.reachable("shop/a"), harness.marks]).toEqual(["Unknown Stale", 2]);
   }));
 
-test("one without Lease is marked when its results stop, and one that nobody ever tried after three minutes", () =>
+test("a check without a Lease is marked when its results stop, and one that was never probed after three minutes", () =>
   withHarness(async (harness) => {
     harness.put(check("new"));
     for (let at = 0; at < 60; at += 7) {
@@ -207,7 +207,7 @@ test("one without Lease is marked when its results stop, and one that nobody eve
     expect(harness.reachable("shop/a")).toBe("Unknown Stale");
   }));
 
-test("while checks cannot be seen nobody is marked for not being heard, and the time begins anew", () =>
+test("while the watch is broken nothing is marked, and the time starts over", () =>
   withHarness(async (harness) => {
     harness.put(well(0));
     await wait(10 * minute);
@@ -221,7 +221,7 @@ test("while checks cannot be seen nobody is marked for not being heard, and the 
     expect(harness.marks).toBe(1);
   }));
 
-test("a watch that is opened anew, as it is every few minutes, changes nothing", () =>
+test("reopening the watch, as every few minutes, changes nothing", () =>
   withHarness(async (harness) => {
     harness.put(well(0));
     for (let at = 0; at < 15; at += 1) {

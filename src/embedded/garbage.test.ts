@@ -100,7 +100,7 @@ describe("owners", () => {
     expect([there("foreign"), store.find(nodes, { name: "n1" })]).not.toContain(undefined);
   });
 
-  test("what was left to do when the process ended is done at the next start", async () => {
+  test("work that was left when the process ended is done at the next start", async () => {
     dependent("stray", refTo({ name: "none", uid: "none" }));
     store.create(namespaces, undefined, { apiVersion: "v1", kind: "Namespace", metadata: { name: "going" } });
     store.create(maps, "going", configMap("m"));
@@ -110,7 +110,7 @@ describe("owners", () => {
     expect([there("stray"), store.find(namespaces, { name: "going" }), store.collection(maps).size]).toEqual([undefined, undefined, 0]);
   });
 
-  test("what stands in a file stays, whoever it belongs to", async () => {
+  test("an object of a file stays, whatever its owner is", async () => {
     start();
     for (const [name, source] of Object.entries({
       theirs: { path: "a.yaml", line: 1 },

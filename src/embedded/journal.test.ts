@@ -82,7 +82,7 @@ test("objects, revisions and declarations are there again, in a file of the owne
   await second.journal.close();
 });
 
-test("a damaged file is set aside and everything that can be read goes on", async () => {
+test("a damaged file is moved aside, and everything readable stays", async () => {
   const first = open();
   for (const name of ["a", "b", "c"]) first.store.create(maps, "default", configMap(name, { x: name }));
   await first.journal.close();
@@ -293,7 +293,7 @@ test.for([0, 1, HEADER.length - 1])("a state file that ends after %d bytes of it
   expect(readdirSync(directory)).toEqual(["state.log"]);
 });
 
-test("a line that was cut short by the end of the process is gone, and what is written next stands alone", async () => {
+test("an incomplete last line is dropped, and the next record starts on its own line", async () => {
   const first = open();
   first.store.create(maps, "default", configMap("a"));
   await first.journal.close();

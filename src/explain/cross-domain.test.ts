@@ -128,7 +128,7 @@ function graphOf(problems: Partial<Record<NodeName, Problem>>, ...more: [Kind, K
 const causesOf = (graph: CauseGraph) => graph.causes().map(({ id, health, reason }) => `${health} ${id} ${reason}`);
 const healthOf = (graph: CauseGraph, id: string) => graph.verdict(id)?.health;
 
-test("where all is well nothing is wrong", () => {
+test("a healthy cluster has no causes", () => {
   const graph = graphOf({});
   expect(causesOf(graph)).toEqual([]);
   expect(healthOf(graph, "Service/shop/web")).toBe("Healthy");
@@ -141,7 +141,7 @@ test("a Service lacks a node because of a link of that node's router, though its
   expect(graph.why("Service/shop/web")?.causes.map(({ id }) => id)).toEqual(["Link/eth1@n1"]);
 });
 
-test("one session that both of its ends tell of is one cause", () => {
+test("a session that both of its ends report is one cause", () => {
   const graph = graphOf({ n1: { host: "Active" } });
   expect(causesOf(graph)).toEqual([`Down BGPPeer/${BALANCER}/router@n1 SessionActive`]);
 });
@@ -176,7 +176,7 @@ test("the load balancer's FRR is to blame for what both ends of its sessions say
   expect(causesOf(graphOf({ n1: { host: "Active", session } }))).toEqual(["Down FRR/lb@n1 FRRUnavailable"]);
 });
 
-test("an agent that is silent is to blame for all that nobody knows of its node, and for who does not reach it", () => {
+test("a silent agent is the cause of everything unknown on its node, and of checks that do not reach it", () => {
   const endpoint = "10.0.0.1:8081";
   const check = {
     metadata: {

@@ -54,7 +54,7 @@ function graphOf(...parts: Part[]): CauseGraph {
 const dependencies = (...names: string[]) => ({ dependencies: names.map((name) => ({ name })) });
 const oneOf = (...names: string[]) => ({ dependencies: names.map((name) => ({ name, as: "alternative" as const })) });
 
-test("the deepest of what is unwell is the cause, and what stands on it are its symptoms, the nearest first", () => {
+test("the deepest unhealthy component is the cause, and its dependents are symptoms, the nearest first", () => {
   const graph = graphOf(
     part("service", "Down", dependencies("session")),
     part("session", "Down", dependencies("link")),
@@ -75,7 +75,7 @@ test("the deepest of what is unwell is the cause, and what stands on it are its 
   });
 });
 
-test("health flows up through what is well by its own word", () => {
+test("health propagates through components that are healthy by themselves", () => {
   const graph = graphOf(
     part("top", "Healthy", dependencies("middle")),
     part("middle", "Healthy", dependencies("bottom")),
@@ -85,7 +85,7 @@ test("health flows up through what is well by its own word", () => {
   expect(graph.why("Part/top")?.causes.map(({ id }) => id)).toEqual(["Part/bottom"]);
 });
 
-test("what has itself to blame is a cause, however bad what it needs may be", () => {
+test("a component with its own fault is a cause, however bad its dependencies are", () => {
   const graph = graphOf(part("vni", "Down", { ...dependencies("link"), ownFault: true }), part("link", "Down"));
   expect(graph.why("Part/vni")?.causes.map(({ id }) => id)).toEqual(["Part/vni"]);
   expect(graph.causes().find(({ id }) => id === "Part/link")?.symptoms).toEqual([]);
@@ -128,14 +128,14 @@ test("the worst comes first, then what troubles most", () => {
   expect(graph.causes().map(({ id }) => id)).toEqual(["Part/c", "Part/b", "Part/d", "Part/a"]);
 });
 
-test("what nobody speaks of is unknown to why, and well for who needs it", () => {
+test("a component without a statement is unknown to why, and healthy as a dependency", () => {
   const graph = graphOf(part("top", "Healthy", dependencies("elsewhere")));
   expect(graph.why("Part/nothing")).toBeUndefined();
   expect(graph.verdict("Part/top")?.health).toBe("Healthy");
   expect([...graph.verdicts()].map(({ id }) => id)).toEqual(["Part/top"]);
 });
 
-test("several that speak of one thing: the worst word counts, and all needs hold", () => {
+test("of several statements about a component the worst counts, and all dependencies apply", () => {
   const statements: HealthStatement[] = [
     {
       component: { kind: "Node", name: "n" },
@@ -198,7 +198,7 @@ test("after any changes the graph says what one made of the same objects says", 
   );
 });
 
-test("everything that is unwell has a cause that is unwell, and what is well has none", () => {
+test("every unhealthy component has an unhealthy cause, and a healthy one has none", () => {
   fc.assert(
     fc.property(fc.uniqueArray(anyPart, { maxLength: 6, selector: ({ metadata }) => metadata.name }), (parts) => {
       const graph = graphOf(...parts);
@@ -217,7 +217,7 @@ function summary(graph: CauseGraph): unknown {
   return { verdicts: healths, causes: graph.causes(), why: healths.map(({ id }) => graph.why(id)) };
 }
 
-test("who asks what was touched hears of everything whose verdict is another, also by what it needs, and of nothing else", () => {
+test("touched() returns exactly the components whose health has changed, also through dependencies", () => {
   const graph = graphOf(part("top", "Healthy", dependencies("bottom")), part("bottom", "Healthy"), part("other", "Healthy"));
   expect([...graph.touched().keys()].sort()).toEqual(["Part/bottom", "Part/other", "Part/top"]);
   graph.put(Part, part("bottom", "Down"));

@@ -48,7 +48,7 @@ test("a node whose kubelet is not ready is to blame, with the kubelet's words", 
   expect(statements([{ type: "Ready", status: "Unknown" }])).toMatchObject({ health: "Unknown" });
 });
 
-test("a node that is ready, or has no kubelet, is well", () => {
+test("a node that is ready, or has no kubelet, is healthy", () => {
   expect(statements([{ type: "Ready", status: "True" }])).toEqual({ health: "Healthy", causes: [] });
   expect(statements()).toEqual({ health: "Healthy", causes: [] });
 });

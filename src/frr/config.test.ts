@@ -131,7 +131,7 @@ test("comments, carriage returns and the words after end are no lines", () => {
   expect(parse("! a note\r\n# another\r\nhostname a\r\nend\r\n")).toEqual([{ line: "hostname a" }]);
 });
 
-test("fragments share contexts and lines, and what is used comes before its users", () => {
+test("fragments share contexts and lines, and dependencies come before their users", () => {
   const merged = merge([
     {
       owner: "L3VNI/red",
@@ -175,7 +175,7 @@ exit
 `);
 });
 
-test("what is printed reads back the same, for any router", () => {
+test("printed text parses to the same configuration, for any router", () => {
   fc.assert(
     fc.property(routers, (fragments) => {
       const whole = merge(fragments);

@@ -265,7 +265,7 @@ function carriedOut(have: readonly ConfigLine[], changes: readonly LineChange[])
   return { lines: new Set([...set].map(({ key }) => key)), complaints: problems };
 }
 
-test("carried out, a diff gives what was wanted, and a second one is empty", () => {
+test("an applied diff results in the wanted configuration, and a second diff is empty", () => {
   fc.assert(
     fc.property(routers, routers, (before, after) => {
       const [have, want] = [merge(before), merge(after)];

@@ -51,7 +51,7 @@ describe("an interface of the node", () => {
     ]);
   });
 
-  test("moves back with what it has by then, under its own alias", () => {
+  test("moves back with its current addresses, under its own alias", () => {
     const moved = link("eth1", "", { alias: "plumbline:Underlay/u moved was uplink to rack 7", addresses: ["192.0.2.5/24"] });
     expect(typedCommands(planRemoval([want], snapshot({ router: [moved], routes })))).toEqual([
       "router: ip link set dev eth1 alias uplink to rack 7 netns 4711",

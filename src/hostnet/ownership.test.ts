@@ -9,7 +9,7 @@ test("the longest name of a resource makes a mark that the kernel takes", () => 
   expect(linkOwnership({ alias })).toBe("created");
 });
 
-test("an interface moved for a resource with the longest name is known as moved, with what it was called before", () => {
+test("an interface moved for a resource with the longest name is recognized as moved, with its original alias", () => {
   const alias = movedAlias(longest, { alias: "uplink to tor" });
   expect(alias.length).toBeLessThan(256);
   expect(linkOwnership({ alias })).toBe("moved");

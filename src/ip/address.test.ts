@@ -30,7 +30,7 @@ describe("an address prints canonically", () => {
     expect(parseAddress(text).toString()).toBe(canonical);
   });
 
-  test("what is printed parses to the same address", () => {
+  test("a printed address parses to the same address", () => {
     fc.assert(
       fc.property(addresses, (address) => {
         expect(parseAddress(address.toString())).toEqual(address);
@@ -105,7 +105,7 @@ describe("rejects invalid addresses with the problem and its position", () => {
   });
 });
 
-test("an IPv4-mapped address is an IPv6 address that tells its IPv4 address", () => {
+test("an IPv4-mapped address is an IPv6 address with an IPv4 address", () => {
   const mapped = parseAddress("::ffff:10.0.0.1");
   expect(mapped.family).toBe(6);
   expect(mapped.equals(parseAddress("10.0.0.1"))).toBe(false);

@@ -56,7 +56,7 @@ describe("the first free address", () => {
     expect(String(used.firstFree(parseRange(range)))).toBe(free);
   });
 
-  test("hands out a whole pool, and then what was given back", () => {
+  test("hands out a whole pool, and then returned addresses", () => {
     const pool = parsePrefix("10.0.0.0/22");
     let taken = new IntervalSet();
     const handedOut = Array.from({ length: 1025 }, () => {

@@ -15,7 +15,7 @@ describe("a range is two addresses", () => {
     expect(parseRange(text).toString()).toBe(canonical);
   });
 
-  test("what is printed parses to the same range", () => {
+  test("a printed range parses to the same range", () => {
     fc.assert(
       fc.property(ranges, (range) => {
         expect(parseRange(range.toString())).toEqual(range);

@@ -95,7 +95,7 @@ test("other paths are 404 and other methods 405", async () => {
   expect(await ask("/livez", { method: "HEAD" })).toMatchObject({ status: 200, text: "" });
 });
 
-test("what is no HTTP is answered with 400 and hurts nobody else", async () => {
+test("malformed HTTP is answered with 400 and affects no other request", async () => {
   for (const bytes of [
     "nonsense\r\n\r\n",
     "GET /livez HTTP/9.9\r\n\r\n",

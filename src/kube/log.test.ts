@@ -35,7 +35,7 @@ test("an error that was foreseen has its code and causes, one that was not has i
   });
 });
 
-test("what is thrown without being an error is logged as it is", () => {
+test("a thrown value that is no Error is logged as it is", () => {
   expect(json((log) => log.warn({ error: "a string" }, "reconcile failed"))).toMatchObject([{ error: "a string" }]);
 });
 

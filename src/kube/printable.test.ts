@@ -12,7 +12,7 @@ test.for([
   expect(printable(text ?? "")).toBe(printed);
 });
 
-test("what is printed keeps our colors, and nothing else that controls a terminal", () => {
+test("printed text keeps our colors, and no other control characters", () => {
   const written: string[] = [];
   const spies = [process.stdout, process.stderr].map((stream) =>
     vi.spyOn(stream, "write").mockImplementation((text) => {

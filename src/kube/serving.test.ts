@@ -26,7 +26,7 @@ test("a connection that cannot be taken does not end the process, and a port tha
   await expect(listen(createServer(), { port, host: "127.0.0.1" })).rejects.toThrow("EADDRINUSE");
 });
 
-test("beyond the limit who has never said anything goes first, then who is idle; a request under way is left alone", async () => {
+test("above the limit, connections without a request are closed first, then idle ones; running requests stay", async () => {
   const arrived = Promise.withResolvers<void>();
   const answer = Promise.withResolvers<void>();
   const server = createServer((request, response) => {

@@ -9,7 +9,7 @@ import { admit } from "./validation.ts";
 const meta = { apiVersion: "metallb.io/v1beta1", kind: "IPAddressPool", metadata: { name: "a" } };
 const spec = { addresses: ["192.0.2.0/24"], autoAssign: true, avoidBuggyIPs: false };
 
-test("what is created has its defaults, and neither status nor unknown fields", () => {
+test("a created object has its defaults, no status and no unknown fields", () => {
   expect(admit(IPAddressPool, { ...meta, spec: { addresses: ["192.0.2.0/24"], adresses: [] }, status: { services: 3 } })).toEqual({
     object: { ...meta, spec },
     errors: [],
@@ -17,7 +17,7 @@ test("what is created has its defaults, and neither status nor unknown fields", 
   });
 });
 
-test("an L3VNI speaks VXLAN on the usual port unless it says otherwise", () => {
+test("an L3VNI uses the default VXLAN port unless it sets one", () => {
   expect(admit(L3VNI, { spec: { vrf: "red", vni: 100 } }).object.spec.vxlanport).toBe(4789);
 });
 

@@ -54,7 +54,7 @@ test.each<[string, object, object]>([
   expect(defaulted(spec)).toEqual(expected);
 });
 
-test("a default is a copy: whoever changes the object does not change the next one", () => {
+test("a default is copied: changing one object does not change the next", () => {
   const first = defaulted({}) as { main: { color: string } };
   first.main.color = "black";
   expect(defaulted({})).toEqual(filled);

@@ -36,6 +36,6 @@ test("keys are in order and quotes are escaped in JSON", () => {
   expect(goJson({ 'a"': 1, Z: 2 })).toBe('{"Z":2,"a\\"":1}');
 });
 
-test("what is not there is null in JSON", () => {
+test("a missing value is null in JSON", () => {
   expect(goJson({ a: undefined, b: [undefined] })).toBe('{"a":null,"b":[null]}');
 });

@@ -77,7 +77,7 @@ test("an unknown field beside the spec goes too", () => {
   expect(unknownFields(Lamp, { ...lamp({}), data: 1, status: {} })).toEqual(["data", "status"]);
 });
 
-test("a field called __proto__ is dropped and harms nobody", () => {
+test("a field called __proto__ is dropped without harm", () => {
   const given = JSON.parse('{"spec":{"name":"a","__proto__":{"lit":true}}}') as object;
   expect(prune(Lamp, given)).toEqual({ spec: { name: "a" } });
   expect(unknownFields(Lamp, given)).toEqual(["spec.__proto__"]);

@@ -12,7 +12,7 @@ function drawn(...checks: ReturnType<typeof check>[]): string[] {
 
 const [a, b] = ["10.0.0.1:80", "10.0.0.2:80"];
 
-test("an outage is told as narrow as its source knows, and by what it overlaps with", () => {
+test("an outage is listed with its narrowest bounds and its overlaps", () => {
   const bounds = { startedAfter: ago(61), endedAfter: ago(41) };
   expect(
     drawn(check("one", a, restoredCheck(a, ago(60), ago(40), bounds)), check("two", b, failing(b, ago(50), { startedAfter: ago(51) }))),
@@ -23,7 +23,7 @@ test("an outage is told as narrow as its source knows, and by what it overlaps w
   ]);
 });
 
-test("what is not known is not made up", () => {
+test("unknown bounds are not invented", () => {
   expect(drawn(check("one", a, restoredCheck(a, ago(60), ago(40))), check("two", b, failing(b, ago(90), { time: ago(45) })))).toEqual([
     "# | BROKE | RESTORED | LASTED | WHAT | FROM | WHY | OVERLAPS",
     "1 | by 2026-11-16T11:00:00Z | 2026-11-16T11:00:00Z to 11:20:00Z | at least 0s | 10.0.0.1:80 | pod shop/one | ConnectError | 2",

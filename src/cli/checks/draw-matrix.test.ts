@@ -50,7 +50,7 @@ test("500 nodes with one that is down are a few lines", () => {
   ]);
 });
 
-test("what is neither all reached nor all failed is a share, and a long name is cut", () => {
+test("a partly reached field shows a share, and a long name is cut", () => {
   const long = "a".repeat(120);
   const twice = [checkResult(source("a/n1"), target(`${long}:1`), "reached"), checkResult(source("a/n1"), target(`${long}:1`), "failed")];
   const [head, line, , legend] = drawMatrix(matrixOf(twice), (name) => name, plain);

@@ -9,7 +9,7 @@ function textsAt(...args: string[]): string[] {
   return context.is === "one of" ? context.candidates.map(({ text }) => text) : [];
 }
 
-test("a first word is a command, and what is for developers is left out", () => {
+test("the first word is a command, without the developers' commands", () => {
   expect(textsAt("")).toEqual(expect.arrayContaining(["get", "describe", "apply", "delete", "lint", "lab", "version"]));
   expect(textsAt("")).not.toContain("bench");
   expect(textsAt("lab", "kube", "")).toEqual(expect.arrayContaining(["up", "down", "status"]));

@@ -49,7 +49,7 @@ test("a check of a name is told with both of its latencies, its latest entries a
   ]);
 });
 
-test("what others wrote is told by our names, and what they call duration is how long it took", () => {
+test("entries of other checkers get our names, and their duration is the time taken", () => {
   const theirs = {
     time: ago(1),
     success: true,
@@ -62,7 +62,7 @@ test("what others wrote is told by our names, and what they call duration is how
   expect(latest?.[2]).toBe("  2026-11-16T11:59:00Z   60s   ConnectDone   200ms   tcp connection to 10.0.0.1:80 succeeded");
 });
 
-test("a check that nobody has tried has nothing to tell, and other kinds are told as ever", () => {
+test("a check without a result has no sections, and other kinds are described as usual", () => {
   expect(checkSections(check("a", "10.0.0.1:80", {}), { paint: colorize, now: NOW })).toEqual([]);
   expect(
     checkSections({ apiVersion: "v1", kind: "PodNetworkConnectivityCheck", metadata: { name: "x" } }, { paint: colorize, now: NOW }),

@@ -91,7 +91,7 @@ test("events that one may not see are not said to be none", () => {
   expect(lines({ object: pool, events: undefined }).at(-2)).toBe("Events: forbidden; you need a role that can list events");
 });
 
-test("the file that an object stands in is named, and where it is not as the file says", () => {
+test("the file of an object is named, with the fields that differ from it", () => {
   const declared = {
     source: { path: "pools.yaml", line: 3 },
     manifest: {},
@@ -111,7 +111,7 @@ test("the file that an object stands in is named, and where it is not as the fil
   ]);
 });
 
-test("what is in a Secret is not shown", () => {
+test("the values of a Secret are not shown", () => {
   const object = { apiVersion: "v1", kind: "Secret", type: "Opaque", metadata: { name: "s" }, data: { password: "Z2VoZWlt" } };
   expect(lines({ object })).toEqual([
     "Name:  s",

@@ -53,7 +53,7 @@ test("the other site is told with its token, or with why it cannot be read", () 
   ]);
 });
 
-test("a policy that nobody has looked at says so, and other kinds are not told this way", () => {
+test("an unprocessed policy says so, and other kinds have no sections", () => {
   expect(sections({})).toEqual([["State:", "  Desired:  secondary", "  Current:  not observed yet"]]);
   expect(
     failoverSections({ apiVersion: "v1", kind: "FailoverPolicy", metadata: { name: "x" } }, { paint: plain, now: NOW }),

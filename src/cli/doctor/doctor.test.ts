@@ -68,7 +68,7 @@ test("root needs fewer capabilities where there is no router", () => {
   expect(permissions(status, 1000, router).level).toBe("warn");
 });
 
-test("a kernel without VRF is in the way of a router only, and one without a family of nftables of nobody", async () => {
+test("a kernel without VRF blocks only a router, and one without an nftables family blocks nothing", async () => {
   const findings = await tryKernel(poorKernel, router);
   expect(levels(findings)).toEqual({
     "kernel vrf": "fail",
@@ -82,7 +82,7 @@ test("a kernel without VRF is in the way of a router only, and one without a fam
   expect(levels(await tryKernel(poorKernel, noRouter))).toEqual({ "nftables inet": "ok", "nftables arp": "warn" });
 });
 
-test("without root the kernel is read about, and what is not found is no failure", async () => {
+test("without root the kernel's configuration is read, and a missing entry is no failure", async () => {
   const modules = `lib/modules/${release()}`;
   const directory = await machine({
     "proc/modules": "vrf 36864 0 - Live\n",
@@ -118,7 +118,7 @@ test("strict reverse path filtering counts by the larger of a link's setting and
   expect(levels(await settings(directory))).toEqual({ rp_filter: "ok", ip_forward: "warn", ipv6: "warn" });
 });
 
-test("IPVS needs strictARP, whoever tells that it is in use", async () => {
+test("IPVS needs strictARP, however its use is detected", async () => {
   const conf = "proc/sys/net/ipv4/conf/all";
   const directory = await machine({ [`${conf}/arp_ignore`]: "0\n", [`${conf}/arp_announce`]: "0\n" });
   expect(await kubeProxy(mode("nftables"), directory)).toMatchObject({ level: "ok", message: "Mode nftables" });
@@ -141,7 +141,7 @@ test("a directory that is not there yet can be made where its parent can be writ
   });
 });
 
-test("a clock that nobody keeps in time is told", async () => {
+test("a clock without time synchronization is reported", async () => {
   expect((await timeSync(saying("yes\n"))).level).toBe("ok");
   expect((await timeSync(saying("no\n"))).level).toBe("warn");
   expect((await timeSync(saying("", 127))).level).toBe("ok");

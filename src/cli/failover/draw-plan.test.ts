@@ -58,7 +58,7 @@ test("a plan is its steps in their order, each with its writes and what it waits
   ]);
 });
 
-test("what is refused and what is wrong comes before the steps", () => {
+test("rejections and failures come before the steps", () => {
   const invalid: PolicyFailure = {
     ...gone,
     kind: "FailoverPolicy",
@@ -104,7 +104,7 @@ test("a step with many writes is cut short", () => {
   expect(lines.at(-1)?.trim()).toBe("and 30 more; -o json has all of them");
 });
 
-test("what a step of the plan will bring about does not block it, what nobody here brings about does", () => {
+test("a plan is blocked by what none of its steps changes, not by what a step will change", () => {
   const later = step("AwaitTermination", "Pending", { waits: [db] });
   expect(isBlocked(plan([step("ScaleDown", "Act", { writes: [write("scale")] }), later]))).toBe(false);
   expect(isBlocked(plan([step("ScaleDown", "Done"), step("AwaitTermination", "Wait", { waits: [db] })]))).toBe(true);

@@ -39,7 +39,7 @@ test("a site that holds the token is not forced again, unless the other one hold
   expect((await decided({ ...holding, token: { epoch: 7, state: "Held" } }, { token }, true)).force).toMatchObject({ epoch: 6 });
 });
 
-test("a site that was restored from a backup is forced although it holds: what it holds is of an earlier day", async () => {
+test("a site restored from a backup can be forced although it holds the token: the token may be outdated", async () => {
   const token = { epoch: 2, state: "Held" as const };
   const view: PeerView = {
     ...holding,

@@ -33,7 +33,7 @@ test.for<[FailoverStatus | undefined, string]>([
   expect(transitionState(policy({}, status), requested).is).toBe(is);
 });
 
-test("who asks for something else in the meantime ends it", () => {
+test("a new request in the meantime supersedes it", () => {
   expect(
     transitionState(policy({ desiredState: "primary" }, { observedGeneration: 2, conditions: conditions("Complete") }), requested).is,
   ).toBe("superseded");

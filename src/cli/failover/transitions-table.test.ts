@@ -39,7 +39,7 @@ test("the last switch has its figures before it is among the past ones, and a cl
   expect(figures(ago(10))).toEqual(["Completed", 60, 0]);
 });
 
-test("how long it took until the volumes were writable stands beside how long the whole switch took", () => {
+test("the time until the volumes were writable is shown beside the total time", () => {
   const over = {
     to: "primary",
     mode: "safe",

@@ -68,7 +68,7 @@ async function requests(count: number): Promise<void> {
 const requestTexts = () =>
   server.received.map(({ query }) => `${query.has("watch") ? "watch" : "list"} ${query.get("resourceVersion") ?? ""}`.trim());
 
-test("a watch that the server ends goes on where it was, bookmarks included", async () => {
+test("a watch that the server ends resumes at its last version, bookmarks included", async () => {
   await follow(
     list("5", map("a", "3")),
     events({ type: "MODIFIED", object: map("a", "6") }, { type: "BOOKMARK", object: map("", "9") }),
@@ -107,7 +107,7 @@ test("after the server has forgotten where we were, only what differs is printed
   expect(err).toEqual([]);
 });
 
-test("a server that says nothing for long is asked anew", async () => {
+test("a server without data for long is connected again", async () => {
   await follow(list("5"), silent);
   await requests(2);
   await until(() => server.connections.size > 1);

@@ -25,7 +25,7 @@ const failures = (...objects: KubeObject[]) => connectivityRule(objects).map(({ 
 const warned = (...objects: KubeObject[]) =>
   connectivityWarnings(objects).map(({ kind, field, message }) => `${kind} ${field}: ${message}`);
 
-test("what is sound is fine", () => {
+test("valid meshes have no failures", () => {
   const objects = [
     check("10.0.0.1:80"),
     check("[fd00::1]:443"),
@@ -37,7 +37,7 @@ test("what is sound is fine", () => {
   expect([...failures(...objects), ...warned(...objects)]).toEqual([]);
 });
 
-test("a target that the schema lets pass and nobody can try is told of", () => {
+test("a target that the schema accepts but that cannot be probed is a failure", () => {
   expect(failures(check("fd00::1:80"), check("web:99999"), check("web:"), mesh({ host: "10.0.0:80" }))).toEqual([
     'PodNetworkConnectivityCheck spec.targetEndpoint: Target "fd00::1:80": IPv6 addresses need brackets: [fd00::1]:443',
     'PodNetworkConnectivityCheck spec.targetEndpoint: Target "web:99999": the port "99999" is not between 1 and 65535',

@@ -13,11 +13,11 @@ const web = { kind: "Deployment", name: "web" };
 const failures = (...objects: KubeObject[]) =>
   failoverRule(objects).map(({ name, reason, field, message }) => `${name} ${reason} ${field}: ${message}`);
 
-test("what is sound is fine, also where policies of two namespaces name the same name", () => {
+test("valid policies have no failures, also if two namespaces use the same name", () => {
   expect(failures(policy("a", { managedResources: [web] }, "shop"), policy("b", { managedResources: [web] }, "stock"))).toEqual([]);
 });
 
-test("a policy that names nothing, or names something twice, is told of as the controller tells of it", () => {
+test("a policy without resources, or with a duplicate, fails as in the controller", () => {
   expect(failures(policy("a", {}))).toEqual(["a ValidationFailed spec.managedResources: no resource to switch; name at least one"]);
   expect(failures(policy("a", { managedResources: [web], deployments: [{ name: "web" }] }))).toEqual([]);
 });

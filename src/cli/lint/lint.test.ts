@@ -72,7 +72,7 @@ test("a field that the kind does not have is answered with the nearest one, besi
   ]);
 });
 
-test("a kind that nobody knows is answered with the nearest one, and a known one with its versions", () => {
+test("an unknown kind gets the nearest one as a hint, and a known one its versions", () => {
   expect(failures("apiVersion: v1\nkind: ConfigMop\nmetadata: { name: a }\n")).toEqual([
     "2 UnknownKind kind: unknown kind ConfigMop (Did you mean ConfigMap?)",
   ]);
@@ -88,7 +88,7 @@ test("what cannot be read is named with its line, and the rest is judged all the
   ]);
 });
 
-test("an object that stands there twice is one too many", () => {
+test("a duplicate object is a failure", () => {
   const received: unknown[] = [];
   const { failures: found } = verdict(`${good}---\n${good}`, [(objects) => (received.push(...objects), [])]);
   expect(found).toMatchObject([
@@ -129,7 +129,7 @@ test("a domain's rule sees the sound objects with defaults filled, and its failu
 
 const warner = () => [{ kind: "L3VNI", name: "red", namespace: "openperouter-system", field: "spec.vni", message: "VNI 100 is round" }];
 
-test("what is surely not meant is a warning with its place, and no failure", () => {
+test("a likely mistake is a warning with its position, and no failure", () => {
   expect(lint(contentInputs("a.yaml", Buffer.from(good)), {}, [], [warner])).toEqual({
     failures: [],
     warnings: ["a.yaml:6: VNI 100 is round"],

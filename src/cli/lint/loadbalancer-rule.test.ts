@@ -21,7 +21,7 @@ const secret = (fields: object) => object("Secret", "s", {}, fields);
 const failures = (objects: readonly KubeObject[], context: LintContext = {}) =>
   loadBalancerRule(objects, context).map(({ kind, name, reason, field, message }) => `${kind}/${name} ${reason} ${field}: ${message}`);
 
-test("what is sound is fine", () => {
+test("a valid configuration has no failures", () => {
   expect(failures([pool("a", "10.0.0.0/24"), peer("p"), ad("ad"), object("L2Advertisement", "l2", {})])).toEqual([]);
 });
 
@@ -54,7 +54,7 @@ const warnedIn = (namespace: string, context: LintContext = {}) =>
     ({ namespace: of, field, message }) => `${of} ${field}: ${message}`,
   );
 
-test("what is where nobody looks for it is warned of", () => {
+test("an object in another namespace is a warning", () => {
   expect(warnedIn("shop")).toEqual([
     "shop metadata.namespace: IPAddressPool a in namespace shop has no effect: the load balancer reads only namespace metallb-system",
   ]);
@@ -125,7 +125,7 @@ test("namespaces are load balancers of their own", () => {
 const warned = (...objects: KubeObject[]) =>
   loadBalancerWarnings(objects).map(({ kind, name, namespace, field }) => [kind, namespace, name, field].join(" "));
 
-test("what is surely not meant is warned of, where the rest is there to be looked at", () => {
+test("likely mistakes are warnings if the rest of the configuration is given", () => {
   const narrow = ad("ad", { ipAddressPools: ["a", "gone"], peers: ["nobody"] });
   expect(warned(pool("a", "10.0.0.0/24"), pool("b", "10.0.1.0/24"), narrow, peer("p"))).toEqual([
     "BGPAdvertisement metallb-system ad spec.ipAddressPools[1]",

@@ -30,7 +30,7 @@ const node = (name: string, labels: object = {}, annotations: object = {}) =>
 const failures = (objects: readonly KubeObject[], context: LintContext = {}) =>
   routerRule(objects, context).map(({ kind, name, reason, field, message }) => `${kind}/${name} ${reason} ${field}: ${message}`);
 
-test("what is sound is fine for every node", () => {
+test("a valid configuration has no failures on any node", () => {
   expect(failures([underlay(), l2vni("red", { vni: 1 }), l3vni("red", { vrf: "red", vni: 2 })])).toEqual([]);
 });
 
@@ -46,7 +46,7 @@ test("of two kinds that were never created, the L3VNI wins, as on a node where b
   expect(failures(admitted)[0]).toContain("L2VNI/a ValidationFailed spec.vni: Route target *:300");
 });
 
-test("what is meant for different nodes is not in each other's way", () => {
+test("objects for different nodes do not conflict", () => {
   const objects = [
     underlay(rack("a"), "a"),
     underlay(rack("b"), "b"),

@@ -48,7 +48,7 @@ const changeTexts = () =>
     `${type} ${row.name} ${fields.map(({ field, from, to }) => `${field}:${String(from)}→${String(to)}`).join(" ")}`.trim(),
   );
 
-test("an object of a file is told when it comes, changes and goes, with what is different", () => {
+test("an added, changed and removed object of a file is reported with its changed fields", () => {
   apply(l3vni(100));
   apply(l3vni(101, { tenant: "a" }));
   apply(l3vni(101, { tenant: "a" }), 7);
@@ -77,7 +77,7 @@ test("a condition that turns is a change, and when it did is since when the obje
   expect(board.rows()[0]?.since).toBe("2999-01-02T00:00:00Z");
 });
 
-test("of other kinds only what stands in files is shown, and what was there before is not news", () => {
+test("of other kinds only objects of files are shown, and existing ones are not reported", () => {
   store.create(kind("v1", "ConfigMap"), "default", configMap("programs"));
   apply(configMap("mine"));
   expect(changeTexts()).toEqual(["added mine"]);
@@ -95,7 +95,7 @@ test("what a user writes is compared, field by field, and lists as one value", (
   ]);
 });
 
-test("what is secret is named, not shown", () => {
+test("secret fields are named but not shown", () => {
   const after = { ...before, spec: { ...before.spec, password: "q" } };
   expect(changedFields(before, after)).toEqual([{ field: "spec.password", from: "(hidden)", to: "(hidden)" }]);
   const secret = { apiVersion: "v1", kind: "Secret", metadata: { name: "s" } };

@@ -97,7 +97,7 @@ describe("definitions", () => {
     spec: { ...foreign.spec, group },
   });
 
-  test("kinds of theirs that we have not are of no use, and those of others nobody's business", () => {
+  test("kinds that Plumbline does not have are unused, and kinds of other projects are ignored", () => {
     expect(found({ definitions: [ofGroup("frrk8s.metallb.io"), ofGroup("example.com")] })).toEqual([
       "Unused CustomResourceDefinition things.frrk8s.metallb.io : Plumbline has no such kind and does not read its objects",
     ]);
@@ -130,7 +130,7 @@ describe("programs", () => {
 });
 
 describe("configuration and Services", () => {
-  test("fields that we do not know are dropped, what we refuse is in the way, and what is elsewhere has no effect", () => {
+  test("unknown fields are dropped, rejected objects block, and objects elsewhere have no effect", () => {
     const stray = { ...pool(["192.0.2.0/28"]), metadata: { name: "stray", namespace: "shop" } };
     const broken = { ...pool(["nonsense"]), metadata: { name: "broken", namespace: "metallb-system" } };
     expect(found({ objects: [pool(["192.0.2.16/28"], { fancy: true }), stray, broken] })).toEqual([
@@ -148,7 +148,7 @@ describe("configuration and Services", () => {
     ]);
   });
 
-  test("annotations of theirs that nobody reads are told", () => {
+  test("ignored annotations are listed", () => {
     const services = [service("web", "192.0.2.9", { "metallb.universe.tf/allow-shared-ip": "k", "metallb.io/stickiness": "yes" })];
     expect(found({ objects: [pool(["192.0.2.0/28"])], services })).toEqual([
       "Differs Service web metadata.annotations[metallb.io/stickiness]: Plumbline does not read this annotation",

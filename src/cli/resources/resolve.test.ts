@@ -67,7 +67,7 @@ test.for([
   expect(nameOf(resolve(name, discovered))).toBe(expected);
 });
 
-test("a category stands for its kinds, and commas join several, each once", () => {
+test("a category resolves to its kinds, and a comma-separated list to each once", () => {
   expect(resolveAll("plumbline", discovered).map(({ plural }) => plural)).toEqual(["l3vnis", "ipaddresspools"]);
   expect(resolveAll("no,l3vni,node", discovered).map(({ plural }) => plural)).toEqual(["nodes", "l3vnis"]);
 });

@@ -57,7 +57,7 @@ test("a node without an Underlay, and one without anything, say so", () => {
   expect(drawTree("n", [], plain)).toBe("n\n└─ nothing");
 });
 
-test("an Underlay that lost its node stands beside the one that has it", () => {
+test("an Underlay that lost its node is listed beside the one that has it", () => {
   const lost = leaf("Underlay", "a", { state: "Failed", failures: [{ reason: "ValidationFailed", message: "conflicts" }] });
   expect(drawTree("n", [lost, leaf("Underlay", "b"), leaf("L2VNI", "x", { vrf: "x" })], plain)).toBe(`n
 ├─ Underlay b Applied

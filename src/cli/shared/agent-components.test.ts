@@ -23,7 +23,7 @@ const part = (name: string, fault?: Error) => ({
 const begin = (afterMs: number, ...parts: ReturnType<typeof part>[]) =>
   restoreUnlessRead(parts, { afterMs, read: read.signal, log }, stop.signal);
 
-test("what was live last is set up when the cluster has not been read in time, whichever of it is missing", async () => {
+test("the last applied state is restored if any cache is not read in time", async () => {
   const done = begin(10_000, part("router"), part("loadbalancer"));
   await vi.advanceTimersByTimeAsync(9_999);
   expect(restored).toEqual([]);
@@ -47,7 +47,7 @@ test("an agent that ends meanwhile restores nothing", async () => {
   expect([restored, vi.getTimerCount()]).toEqual([[], 0]);
 });
 
-test("where it is known from the start that nobody answers, nothing is waited for, and one that cannot be set up costs no other", async () => {
+test("if the API server is known to be unreachable, nothing waits, and a failed part does not stop the others", async () => {
   await begin(0, part("router", new Error("no such device")), part("loadbalancer"));
   expect(restored).toEqual(["router", "loadbalancer"]);
 });

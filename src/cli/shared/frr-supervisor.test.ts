@@ -24,7 +24,7 @@ function harness(failures: number) {
   return { frr, starts, stop, ended: frr.run(stop.signal) };
 }
 
-test("it is started when it is first asked for, and whoever asks waits for it", async () => {
+test("FRR is started on first use, and callers wait for it", async () => {
   const { frr, starts, stop, ended } = harness(0);
   await vi.advanceTimersByTimeAsync(60_000);
   expect(starts).toEqual([]);
@@ -47,7 +47,7 @@ test("one that does not start is tried again, ever less often, and says why mean
   await ended;
 });
 
-test("nobody waits for one that will not be started any more", async () => {
+test("callers do not wait for an FRR that will not be started any more", async () => {
   const { frr, stop, ended } = harness(0);
   stop.abort();
   await ended;

@@ -37,7 +37,7 @@ test("an archive that is cut short or is none is refused", () => {
   expect(() => unpackTar(Buffer.alloc(600, "x"))).toThrow("invalid tar header");
 });
 
-test("nobody but its owner reads the file, also where others could read what was there before", async () => {
+test("only its owner can read the file, even if an existing one was readable by others", async () => {
   const directory = await mkdtemp(join(tmpdir(), "plumbline-owners-"));
   onTestFinished(() => rm(directory, { recursive: true }));
   const file = join(directory, "edge.tar.gz");

@@ -23,7 +23,7 @@ test("what a mesh has noted on its check is who tries, where, and what the targe
   });
 });
 
-test("what nobody has noted is found out from nodes and pods, and from names of Services", () => {
+test("missing annotations are derived from nodes, pods and names of Services", () => {
   const zones: Zones = {
     ...noZones,
     nodeAt: (address) => (address === "192.0.2.7" ? "n7" : undefined),
@@ -40,7 +40,7 @@ test("what nobody has noted is found out from nodes and pods, and from names of 
   });
 });
 
-test("what others write is read, too", () => {
+test("statuses of other checkers are read", () => {
   const status = {
     failures: [
       {
@@ -68,7 +68,7 @@ test("what others write is read, too", () => {
   });
 });
 
-test("a check that is not tried, and one that nobody has tried, tell nothing", () => {
+test("a check that is not probed, or never was, has no result", () => {
   const unknown = {
     conditions: [{ type: "Reachable" as const, status: "Unknown" as const, reason: "Stale", message: "gone", lastTransitionTime: ago(9) }],
   };

@@ -191,7 +191,7 @@ describe("what cannot be told is not told", () => {
     expect(sentences(all)).toEqual([sentence]);
   });
 
-  test("sources that tell nothing, and checks that nobody has tried", () => {
+  test("sources without results, and checks that were never probed", () => {
     const all = whole(() => false).map((one) => unknown(one, one.source === n1 ? "NoResultYet" : "Stale"));
     expect(commonCauses(all)).toEqual([]);
     expect(noResultGroups(all).map(({ sentence }) => sentence)).toEqual([

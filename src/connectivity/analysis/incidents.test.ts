@@ -103,7 +103,7 @@ test("every outage is in one incident, whose bounds hold for each of its outages
   );
 });
 
-test("a check that nobody tried while an incident lasted was not well then", () => {
+test("a check that was not probed during an incident does not count as working", () => {
   const forbidden = { type: "Reachable", status: "Unknown", reason: "TargetRefused", message: "A loopback address" } as const;
   const silent = { type: "Reachable", status: "Unknown", reason: "Stale", message: "Source web has not reported" } as const;
   const { successes = [] } = reachableCheck("10.0.0.3:80", ago(30));

@@ -41,18 +41,18 @@ test("500 nodes that are well are one row and one column", () => {
   expect(drawn(matrixOf(sparse(() => false)))).toEqual(["500: 1500/0"]);
 });
 
-test("of 500 nodes one source that reaches nothing stands out", () => {
+test("among 500 nodes one source that reaches nothing is visible", () => {
   const matrix = matrixOf(sparse((one) => one.source.name === "n9"));
   expect(drawn(matrix)).toEqual(["499: 1491/0 6/0", "node n9: - 0/3"]);
 });
 
-test("and so does one target that nobody reaches", () => {
+test("among 500 nodes one target that is not reached is visible", () => {
   const matrix = matrixOf(sparse((one) => one.target.what === "node/n9"));
   expect(drawn(matrix)).toEqual(["497: 1491/0 -", "3: 6/0 0/3"]);
   expect(matrix.columns[1]).toEqual({ names: [targets[9]?.endpoint] });
 });
 
-test("where what fails is not alike, zones are what is shown", () => {
+test("failures without a pattern are grouped by zone", () => {
   const matrix = matrixOf(sparse((one) => one.source.zone !== one.target.zone));
   expect(matrix.by).toBe("zone");
   expect(drawn(matrix)).toEqual(["zone a: 502/0 0/248", "zone b: 0/248 502/0"]);
@@ -66,7 +66,7 @@ const placeless = ({ source: { kind, name }, target: { endpoint, host, port, hos
   verdict,
 });
 
-test("and without zones, how many stand how", () => {
+test("failures without a pattern and without zones are counted by result", () => {
   const matrix = matrixOf(sparse((one) => one.source.zone !== one.target.zone).map(placeless));
   expect(matrix.by).toBe("verdict");
   expect(drawn(matrix)).toEqual(["6 with all reachable: - 18/0", "494 with some failing: 18/0 968/496"]);

@@ -39,7 +39,7 @@ test("what happened while the API was away is all there after a kill, in order, 
   expect(harness().events).toHaveLength(4);
 });
 
-test("an outage of which the API heard, but nobody else, is told of after a restart", async () => {
+test("an outage in the API without an Event gets its Event after a restart", async () => {
   const key = harness().add("c");
   await harness().start();
   await pass(MINUTE);
@@ -54,7 +54,7 @@ test("an outage of which the API heard, but nobody else, is told of after a rest
   expect(harness().events).toHaveLength(1);
 });
 
-test("a check that was created anew while the source did not run gets nothing of its namesake", async () => {
+test("a check that was recreated while the source was down does not inherit the old history", async () => {
   const key = harness().add("c");
   harness().broken.set(TARGET, "Connection refused");
   await harness().start();
@@ -70,7 +70,7 @@ test("a check that was created anew while the source did not run gets nothing of
   expect(harness().events).toHaveLength(1);
 });
 
-test("an outage goes on over a restart, and says when nobody tried", async () => {
+test("an outage continues over a restart, and lists the time without probes", async () => {
   const key = harness().add("c");
   await harness().start();
   await pass(MINUTE);
@@ -143,7 +143,7 @@ test("a view that is not whole yet makes the journal forget nothing", async () =
   expect(harness().status(key).successes).toHaveLength(harness().tried.length);
 });
 
-test("what was given up before is not tried while the API is away, although it was tried once", async () => {
+test("a retired check is not probed while the API is unreachable", async () => {
   const key = harness().add("c");
   await harness().start();
   await pass(2 * MINUTE);
@@ -160,7 +160,7 @@ test("what was given up before is not tried while the API is away, although it w
   expect(harness().tried.length).toBe(before);
 });
 
-test("a source that starts while the API is away goes on with what it tried before, and the API hears of it later", async () => {
+test("a source that starts while the API is unreachable continues its checks, and reports later", async () => {
   const key = harness().add("c");
   const retired = harness().add("old", "10.0.0.9:1", { annotations: { "plumbline.dev/retired": "2026-11-16T07:00:00Z" } });
   await harness().start();

@@ -58,7 +58,7 @@ test("those that are not reached are counted until they are reached or gone", as
   expect(await unreachable()).toBe(before);
 });
 
-test("a check that is deleted and created again under its name begins anew", async () => {
+test("a check that is deleted and created again starts with an empty history", async () => {
   const key = harness().add("c");
   harness().broken.set(TARGET, "Connection refused");
   await harness().start();
@@ -168,7 +168,7 @@ test("an edit that leaves a target that cannot be tried counts as observed, also
   expect(harness().condition(key)).toMatchObject({ reason: "InvalidTarget", observedGeneration: 3 });
 });
 
-test("a retired check is not tried, keeps its history, and goes on when it is wanted again", async () => {
+test("a retired check is not probed, keeps its history, and continues when it is wanted again", async () => {
   const key = harness().add("c");
   await harness().start();
   await pass(2 * MINUTE);
@@ -209,7 +209,7 @@ test("a source that cannot try says so while there is no result, and no outage o
   expect(harness().outages(key)).toEqual([]);
 });
 
-test("of a target that could not be tried several times in a row nobody claims that it is reached, until it is", async () => {
+test("after several local faults in a row the result is unknown until the target is reached", async () => {
   const key = harness().add("c");
   await harness().start();
   await pass(2 * MINUTE);

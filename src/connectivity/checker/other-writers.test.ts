@@ -26,7 +26,7 @@ test("of two processes that make one check the later one has it, and the earlier
   expect(harness().status(key).writer).toEqual({ name: later.name, started: "2026-11-16T08:03:02Z", term: 2 });
 });
 
-test("the later one does not wait for its next checkpoint once it hears that another still writes", async () => {
+test("the later claim reports at once when another process still writes", async () => {
   const key = harness().add("c", TARGET, { annotations: { [checkpointAnnotation]: "600" } });
   await harness().start();
   await pass(10 * MINUTE);
@@ -51,7 +51,7 @@ test("what the later one saw stays, and is told of once", async () => {
   expect([harness().events.length, later.events.length]).toEqual([0, 2]);
 });
 
-test("when the later one falls silent the earlier goes on from where that one was", async () => {
+test("when the later process stops, the earlier one continues its history", async () => {
   const key = harness().add("c");
   const later = await bothStarted();
   later.broken.set(TARGET, "No route to host");
@@ -66,7 +66,7 @@ test("when the later one falls silent the earlier goes on from where that one wa
   expect(harness().events.map((text) => text.split(" ")[1])).toEqual(["ConnectivityRestored"]);
 });
 
-test("when the controller says that nothing is heard of the later one, the earlier goes on at once", async () => {
+test("when the controller marks the check stale, the earlier process continues at once", async () => {
   const key = harness().add("c");
   const later = await bothStarted();
   await later.kill();
@@ -88,7 +88,7 @@ test("an API that is not heard is no rival that fell silent", async () => {
   expect(harness().status(key).writer).toMatchObject({ name: later.name, term: 2 });
 });
 
-test("a check that nobody tries is not taken back and forth", async () => {
+test("a check that is not probed does not change its owner", async () => {
   const key = harness().add("c");
   const later = await bothStarted();
   harness().api.edit(key, ({ metadata }) => ({ metadata: { ...metadata, annotations: { [retiredAnnotation]: "2026-11-16T08:05:00Z" } } }));

@@ -66,7 +66,7 @@ test("a success of a clock that was ahead does not bound a later outage", () => 
   expect(outage).not.toHaveProperty("startedAfter");
 });
 
-test("a status from the future does not hold back what comes next", () => {
+test("a status from the future does not block later results", () => {
   const future = statusOf(attemptAfter([ok(100_000)]));
   const history = fromStatus(future, 600_000);
   expect(lastResultTime(history)).toBeUndefined();

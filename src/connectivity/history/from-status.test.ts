@@ -55,7 +55,7 @@ test("what a line is called does not outweigh whether it succeeded", () => {
   ]);
 });
 
-test("a condition that does not fit the outages is judged anew", () => {
+test("a condition that contradicts the outages is recomputed", () => {
   const { conditions: fine, ...lists } = statusOf(attemptAfter([ok(10), failed(20), ok(30)]));
   expect(reread({ ...lists, conditions: wrong("False") }).conditions).toEqual(fine);
   expect(reread(lists).conditions).toEqual(fine);
@@ -98,14 +98,14 @@ test.each([
   expect(fromStatus(statusOf(attemptAfter(attempts)), NOW).past.target).toBe(target);
 });
 
-test("what others wrote tells no target", () => {
+test("statuses of other checkers have no target", () => {
   const line = { time: at(60), success: true, reason: "TCPConnect", message: "web: tcp connection to 10.0.0.1:80 succeeded" };
   expect(fromStatus({ successes: [line] }, NOW).past.target).toBeUndefined();
 });
 
 const published = (...attempts: Parameters<typeof attemptAfter>[0]) => check("c", { status: statusOf(attemptAfter(attempts)) });
 
-test("whoever saw a result last knows where the check stands", () => {
+test("the journal or the API wins, whichever has the later result", () => {
   const memory = attemptAfter([ok(0), failed(60)]);
   expect(restoreHistory(memory, published(ok(0)), 70_000)).toEqual({ history: memory, isPublished: false, isNews: true });
   expect(restoreHistory(attemptAfter([ok(0)]), published(ok(0), failed(60)), 70_000)).toMatchObject({ isPublished: true, isNews: false });

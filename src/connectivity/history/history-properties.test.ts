@@ -103,7 +103,7 @@ const goOn = (history: CheckHistory, list: readonly Attempt[]) => {
   );
 };
 
-test("however many results go into one write, and whoever goes on from what was written, the end is the same", () => {
+test("the final status does not depend on how many results a write has, or on who continues", () => {
   const batches = fc.array(fc.integer({ min: 1, max: 25 }), { minLength: 1, maxLength: 10 });
   always(fc.tuple(attempts({ pause: steady }), batches), ([list, sizes]) => {
     let [history, rest, round] = [emptyHistory(0), list, 0];
@@ -119,7 +119,7 @@ test("however many results go into one write, and whoever goes on from what was 
   });
 });
 
-test("a history that was written down goes on as if nothing had happened", () => {
+test("a stored history continues as if it had stayed in memory", () => {
   always(fc.tuple(attempts({ pause: wild, target }), fc.nat(70)), ([list, at]) => {
     const read = JSON.parse(JSON.stringify(attemptAfter(list.slice(0, at)))) as CheckHistory;
     expect(attemptAfter(list.slice(at), read)).toEqual(attemptAfter(list));
@@ -143,7 +143,7 @@ test("whatever the clock does, the last result decides, and no outage ends befor
 
 const order = (log: readonly LogEntry[] = []) => log.map(({ message = "" }) => Number(message.slice(0, message.indexOf(";"))));
 
-test("the caps hold, and what began last stands first", () => {
+test("the limits hold, and the latest comes first", () => {
   const numbered = attempts({ pause: wild, target }).map((list) =>
     list.map((attempt) => {
       const actions = attempt.actions.map((action, index) => Object.assign({}, action, { message: `${attempt.seq}.${index}; way` }));

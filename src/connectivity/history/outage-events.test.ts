@@ -42,11 +42,11 @@ test("two outages that end in the same second are two", () => {
   expect(outageEventsOf([outage(4, 5), outage(3, 5)], recorded).texts).toEqual(["+4", "-4"]);
 });
 
-test("what was told and is listed no more is told by its time", () => {
+test("a recorded outage that is no longer listed is compared by time", () => {
   expect(outageEventsOf([outage(7, 9), outage(3, 5)], { opened: 4000, closed: 2000 }).texts).toEqual(["-3", "+7", "-7"]);
 });
 
-test("an outage without a start is nothing to tell", () => {
+test("an outage without a start has no Event", () => {
   expect(outageEventsOf([{ start: null, message: "" }], nothing).texts).toEqual([]);
 });
 

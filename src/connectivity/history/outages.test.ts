@@ -76,20 +76,20 @@ test("a success that ends late takes its place and adds no line twice", () => {
   expect(statusOf(late)).toEqual(statusOf(inOrder));
 });
 
-test("what is told for people is derived from the times that are shown", () => {
+test("messages are derived from the displayed times", () => {
   const history = attemptAfter([ok(0), failed(60.4, "x", { seq: 61 }), ok(240.1, { seq: 62 })]);
   expect(statusOf(history).outages?.[0]?.message).toBe("Connectivity restored after 3m0s");
   expect(statusOf(attemptAfter([failed(60)])).outages?.[0]?.message).toBe("Connectivity outage detected at 1970-01-01T00:01:00Z");
 });
 
-test("its bounds tell between which results the path broke and was fixed", () => {
+test("the bounds are the results between which the path broke and recovered", () => {
   const [outage] = statusOf(attemptAfter([ok(0), ok(60), failed(120), failed(180), ok(240)])).outages ?? [];
   expect(outage).toMatchObject({ startedAfter: at(60), start: at(120), endedAfter: at(180), end: at(240) });
   const [first] = statusOf(attemptAfter([failed(120)])).outages ?? [];
   expect(first).not.toHaveProperty("startedAfter");
 });
 
-test("a time in which nobody tried is told, while it lasts and afterwards", () => {
+test("a time without probes is listed, during the outage and afterwards", () => {
   const gap = "; not tried from 1970-01-01T00:01:00Z to 1970-01-01T01:00:00Z";
   const history = attemptAfter([failed(0), failed(60), failed(3600)]);
   expect(statusOf(history).outages?.[0]?.message).toBe(`Connectivity outage detected at 1970-01-01T00:00:00Z${gap}`);
@@ -98,7 +98,7 @@ test("a time in which nobody tried is told, while it lasts and afterwards", () =
   expect(statusOf(over).outages?.[0]?.message).toBe(`Connectivity restored after 2h0m0s${gap}${second}`);
 });
 
-test("what others wrote of an outage tells when it was last tried, too", () => {
+test("outages of other checkers also have the time of the last probe", () => {
   const theirs = { outages: [{ start: at(0), endLogs: [line(3600, "x"), line(3540, "x")], message: "detected" }] };
   expect(statusOf(attemptAfter([ok(3660)], fromStatus(theirs, 3_660_000))).outages?.[0]?.message).toBe(
     "Connectivity restored after 1h1m0s",
@@ -151,7 +151,7 @@ test("one of two addresses that fails is no outage, and both that fail are one",
   expect(outages(attemptAfter([namedFailed(0, { actions: [firstFailed, secondFailed] })]))).toEqual(["0- [c0] [c0 c0]"]);
 });
 
-test("of several addresses that fail the first one begins an outage, and the last one is what was seen of it", () => {
+test("the first of several failing addresses starts an outage, and the last one is its latest failure", () => {
   const [firstFailed, late] = [
     action("ConnectError", 10, "Failed connect to etcd.svc:2379; Connection refused (10.0.0.1)"),
     action("ConnectError", 15, "Failed connect to etcd.svc:2379; Connection timed out (10.0.0.2)"),
@@ -167,7 +167,7 @@ test("an attempt without a single action still counts", () => {
   expect(outages(attemptAfter([failed(1, "", nothing), ok(2, nothing)], emptyHistory(0)))).toEqual(["1-2 [] []"]);
 });
 
-test("a source that tries more seldom than every minute was there all the time", () => {
+test("a source with a longer interval than a minute counts as running all the time", () => {
   const rarely = { everyMs: 600_000 };
   const tries = [failed(0, "x", rarely), failed(600, "x", rarely), failed(1700, "x", rarely)];
   expect(statusOf(attemptAfter(tries)).outages?.[0]?.message).toBe("Connectivity outage detected at 1970-01-01T00:00:00Z");

@@ -89,7 +89,7 @@ test("what says nothing new is not written", async () => {
   expect(statSync(path).size).toBe(size);
 });
 
-test("nobody is told before the disk has it, and all who wait share one sync", async () => {
+test("an append resolves only when it is on the disk, and waiting appends share one sync", async () => {
   const { journal } = await reopen();
   await journal.snapshot("a", emptyHistory(0));
   const syncs = vi.spyOn(await files(), "datasync");
@@ -139,7 +139,7 @@ test("the file is rewritten when it has grown, and stays in bounds", async () =>
   expect(readdirSync(directory)).toEqual(["journal"]);
 });
 
-test("a line that was cut short is gone, and what comes next stands alone", async () => {
+test("an incomplete last line is dropped, and the next record starts on its own line", async () => {
   const { journal } = await reopen();
   await journal.snapshot("a", emptyHistory(0));
   await journal.append("a", ok(0));
@@ -152,7 +152,7 @@ test("a line that was cut short is gone, and what comes next stands alone", asyn
   expect(logged).toEqual([]);
 });
 
-test("a damaged file is set aside with a word, and what can be read goes on", async () => {
+test("a damaged file is moved aside with a message, and the readable records stay", async () => {
   const { journal } = await reopen();
   await journal.snapshot("a", emptyHistory(0));
   for (const second of [0, 1, 2]) await journal.append("a", ok(second));
@@ -275,7 +275,7 @@ test("a directory that cannot be used is told once, and nothing else changes", a
   expect(logged).toMatchObject([{ level: "warn", error: { code: "ENOTDIR" } }]);
 });
 
-test("closing waits for what is under way, and takes nothing more", async () => {
+test("close waits for running writes and accepts nothing more", async () => {
   const { journal } = await reopen();
   const waiting = [journal.snapshot("a", emptyHistory(0)), journal.append("a", ok(0)), journal.append("a", ok(1))];
   await journal.close();

@@ -11,7 +11,7 @@ const begun = (uid: string): JournalRecord => ({ uid, history: emptyHistory(0) }
 const fileOf = (...records: JournalRecord[]) => Buffer.concat([HEADER, ...records.map(lineOf)]);
 const read = (...records: JournalRecord[]) => Object.fromEntries(replay(fileOf(...records)).checks);
 
-test("a check comes back with every attempt since its snapshot, and with what was told", () => {
+test("a check is restored with every attempt since its snapshot, and with its recorded Events", () => {
   const recorded = { opened: 5_000, closed: 3_000 };
   const history = attemptAfter([ok(0)]);
   expect(
@@ -19,7 +19,7 @@ test("a check comes back with every attempt since its snapshot, and with what wa
   ).toEqual({ a: { history: attemptAfter([ok(0), failed(1)]), recorded }, b: { history: attemptAfter([ok(4)]) } });
 });
 
-test("a new snapshot replaces the history and keeps what was told", () => {
+test("a new snapshot replaces the history and keeps the recorded Events", () => {
   const recorded = { opened: 5_000, closed: 3_000 };
   const history = attemptAfter([ok(7)]);
   expect(read(begun("a"), { uid: "a", attempt: ok(1) }, { uid: "a", recorded }, { uid: "a", history })).toEqual({
@@ -27,7 +27,7 @@ test("a new snapshot replaces the history and keeps what was told", () => {
   });
 });
 
-test("a check that was forgotten is gone, also for what is said of it afterwards", () => {
+test("later records of a forgotten check are ignored", () => {
   const gone: JournalRecord = { uid: "a", forgotten: true };
   expect(read(begun("a"), gone, { uid: "a", attempt: ok(1) }, { uid: "a", recorded: { opened: 0, closed: 0 } })).toEqual({});
   expect(read(begun("a"), { uid: "a", attempt: ok(1) }, gone, begun("a"))).toEqual({ a: { history: emptyHistory(0) } });

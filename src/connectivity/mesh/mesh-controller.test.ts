@@ -164,7 +164,7 @@ async function withHarness(work: (harness: MeshHarness) => Promise<void>): Promi
   }
 }
 
-test("checks are made twenty a second, the mesh says how many are still to come, and at rest nobody writes", () =>
+test("twenty checks are created per second, the mesh reports the rest, and at rest nothing is written", () =>
   withHarness(async (harness) => {
     harness.ask(14);
     await wait(5_000);
@@ -213,7 +213,7 @@ test("results, and what nodes say of themselves all the time, are no reason to p
     expect(planned).toHaveBeenCalled();
   }));
 
-test("what the server refuses stands in the mesh, and is tried again later, less and less often", () =>
+test("a rejected check is reported in the mesh and retried with a backoff", () =>
   withHarness(async (harness) => {
     harness.rejection = new KubeError("Forbidden", "the namespace is full");
     harness.ask(1);
@@ -230,7 +230,7 @@ test("what the server refuses stands in the mesh, and is tried again later, less
     expect(harness.statusOf()).toBe("20 1 20 Complete: All checks exist");
   }));
 
-test("what was refused is not tried again because something else has happened, and stays in the mesh", () =>
+test("an unrelated change does not retry a rejected check early, and it stays in the mesh", () =>
   withHarness(async (harness) => {
     harness.rejection = new KubeError("Forbidden", "the namespace is full");
     harness.ask(1);
@@ -300,7 +300,7 @@ test("whatever comes within a second is planned for together", () =>
     expect(planned.mock.calls.length).toBeLessThanOrEqual(2 * 4);
   }));
 
-test("until a namespace was planned everything that a mesh made in it counts as wanted, and afterwards what is", () =>
+test("before a namespace is planned every check of a mesh counts as wanted", () =>
   withHarness(async (harness) => {
     const [made, own] = [{ labels: { "plumbline.dev/mesh": "all" }, annotations: { "plumbline.dev/mesh": "all" } }, {}];
     const [theirs, mine] = [

@@ -149,7 +149,7 @@ test("a pod that keeps its name keeps its checks at its next address, a node too
   expect(after?.map(({ target }) => target.endpoint)).toEqual(["10.0.0.99:8443", "10.0.0.99:8443", "10.0.0.99:22", "10.0.0.99:22"]);
 });
 
-test("a mesh that asks for too much, or for nobody, is refused as a whole, so that what it has can stay", () => {
+test("a mesh with too many checks, or without sources, is rejected as a whole, so that its checks stay", () => {
   const nodes = Array.from({ length: 300 }, (_, at) => node(`n${at}`, `10.0.${at >> 8}.${at & 255}`));
   const all = { sources: { nodes: {} }, targets: [{ nodes: { port: 22 } }] };
   expect(planMesh(mesh("m", all, SYSTEM), view({ nodes }))).toMatchObject({
@@ -223,7 +223,7 @@ test("each target has as many sources as are asked for, and a source that goes i
   );
 });
 
-test("neither the order of what is there nor targets that come and go move any other check", () => {
+test("neither the order of objects nor other targets change a check", () => {
   fc.assert(
     fc.property(plain, plain, fc.integer({ min: 1, max: 5 }), (sources, targets, count) => {
       const [, ...fewer] = targets;

@@ -141,13 +141,13 @@ test("a mesh that is deleted leaves no check that anybody tries", () => {
   expect(steps.map(({ do: what }) => what)).toEqual(["retire", "retire"]);
 });
 
-test("what is given up comes before what is new, of which a full namespace takes nothing", () => {
+test("retirements come before new checks, and a full namespace gets no new check", () => {
   const elsewhere = mesh("to-others", { targets: [{ host: "db.example:5432" }] });
   const { steps } = planned(made, { meshes: [elsewhere] });
   expect(steps.map(({ do: what }) => what)).toEqual(["retire", "retire", "create", "create"]);
 });
 
-test("a mesh that cannot be carried out keeps what it has", () => {
+test("an invalid mesh keeps its checks", () => {
   const broken = mesh("to-db", { targets: toDb.spec.targets, sourcesPerTarget: 0 });
   const { steps, progress } = planned(made, { meshes: [broken] });
   expect(steps).toEqual([]);
@@ -199,7 +199,7 @@ test("a check that two meshes want is one check, and the second keeps it when th
   ]);
 });
 
-test("what others wrote on a check stays on it", () => {
+test("fields of others stay on a check", () => {
   const noted = { ...first, metadata: { ...first.metadata, annotations: { ...first.metadata.annotations, note: "mine" }, labels: {} } };
   // Without its label nobody can tell that a mesh made it.
   expect(planned([noted, second]).progress.get("to-db")?.taken).toEqual([first.metadata.name]);

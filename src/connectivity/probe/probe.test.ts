@@ -223,7 +223,7 @@ const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve,
 const silent = (): LookupResult => ({ code: "EAI_AGAIN", afterMs: 8000 });
 const abandoned = async () => (await lookupsAbandoned.get()).values[0]?.value ?? 0;
 
-test("a lookup has a deadline of its own, and is counted for as long as it goes on without us", async () => {
+test("a lookup has its own deadline, and counts as running until it ends", async () => {
   vi.useFakeTimers();
   const before = await abandoned();
   const answer = Promise.withResolvers<LookupResult>();

@@ -174,7 +174,7 @@ test("while the process stood still whole intervals passed: they are counted, an
   await ended;
 });
 
-test("a network that answers nobody does not slow the rounds of those who still get answers", async () => {
+test("an unreachable network does not slow the probes of other targets", async () => {
   const { rounds, tries, stop, start, mostInFlight } = course((text) => (text.startsWith("dead") ? 10_000 : 5));
   for (let n = 0; n < 5000; n++) rounds.set(`check-${n}`, target(`${n % 10 === 0 ? "web" : "dead"}-${n}:80`));
   const ended = start();
@@ -258,7 +258,7 @@ test("a removed check ends at once, also while it waits for its further connecti
   await ended;
 });
 
-test("what was under way for a removed check is ended and not heard", async () => {
+test("a running attempt of a removed check is aborted and not reported", async () => {
   const before = await valueOf(checkAttempts, { outcome: "discarded" });
   const { rounds, heard, stop, start, inFlight, tries } = course(() => 1000);
   rounds.set("a", target("web:80"));
@@ -276,7 +276,7 @@ test("what was under way for a removed check is ended and not heard", async () =
   await ended;
 });
 
-test("a new target discards what was under way for the old one, and is tried at once", async () => {
+test("a new target discards the running attempt, and is probed at once", async () => {
   const { rounds, heard, stop, start, tries } = course(() => 1000);
   rounds.set("a", target("old:80"));
   const ended = start();
@@ -293,7 +293,7 @@ test("a new target discards what was under way for the old one, and is tried at 
   await ended;
 });
 
-test("a result that comes in the moment of the change belongs to nobody", async () => {
+test("a result in the moment of the change is discarded", async () => {
   const late = Promise.withResolvers<Attempt>();
   const heard: string[] = [];
   const stop = new AbortController();
@@ -313,7 +313,7 @@ test("a result that comes in the moment of the change belongs to nobody", async 
   await ended;
 });
 
-test("an abort ends what is under way and what waits, and leaves no timer", async () => {
+test("an abort ends running and waiting attempts, and leaves no timer", async () => {
   const { rounds, heard, stop, start, inFlight } = course(() => 30_000);
   for (let n = 0; n < 500; n++) rounds.set(`check-${n}`, target(`web-${n}:80`));
   const ended = start();

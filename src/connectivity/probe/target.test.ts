@@ -19,7 +19,7 @@ test.each([
   expect(parseTarget(text)).toEqual({ ...expected, text });
 });
 
-test("an IPv6 address stands in messages in its short form", () => {
+test("an IPv6 address is printed in its short form", () => {
   expect(parseTarget("[FD00:0:0::0001]:80")).toMatchObject({ host: "fd00::1", text: "[fd00::1]:80" });
 });
 
@@ -114,7 +114,7 @@ function complaint(text: string, target: Target | TargetProblem): string | undef
   return target.address || /^[-._a-zA-Z0-9]{1,254}$/.test(target.host) ? undefined : `${text} has no name`;
 }
 
-test("of a hundred thousand texts none breaks the reader, and what it takes it takes again as it prints it", () => {
+test("a hundred thousand random texts do not break the parser, and what it accepts it parses again as printed", () => {
   const read = Array.from(texts(100_000), (text) => ({ text, target: parseTarget(text) }));
   expect(read.map(({ text, target }) => complaint(text, target)).filter((found) => found !== undefined)).toEqual([]);
   const taken = read.flatMap(({ target }) => ("problem" in target ? [] : [target.address?.family ?? "name"]));

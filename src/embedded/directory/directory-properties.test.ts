@@ -169,7 +169,7 @@ async function freshly(harness: DirectoryHarness): Promise<MemoryStore> {
   return sink;
 }
 
-test("whatever is done to the files, the objects are those that stand in them, and none that stays was ever removed", async () => {
+test("after any changes of files, the objects are those of the files, and none that stays was ever removed", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(burst, { minLength: 1, maxLength: 6 }), async (bursts) => {
       const harness = new DirectoryHarness();

@@ -123,7 +123,7 @@ test("a file written in many small steps is taken whole", async () => {
   expect(sink.happened).toEqual(["apply a", "apply b"]);
 });
 
-test("what hidden files and directories do is nobody's business", async () => {
+test("hidden files and directories are ignored", async () => {
   mkdirSync(join(root, ".plumbline"));
   write("a.yaml", testManifest("a"));
   // A young file is read a second time.

@@ -41,7 +41,7 @@ describe("reading", () => {
     expect(progress).toEqual(["1/3", "2/3", "3/3"]);
   });
 
-  test("links are followed, and what is reached twice is read once", async () => {
+  test("links are followed, and a file that is found twice is read once", async () => {
     mkdirSync(join(harness.parent, "elsewhere"));
     writeFileSync(join(harness.parent, "elsewhere", "far.yaml"), testManifest("far"));
     writeFileSync(join(harness.parent, "one.yaml"), testManifest("one"));
@@ -231,7 +231,7 @@ describe("a file that is caught half written", () => {
   });
 });
 
-test("a file that turns into a directory, a pipe or a link is followed as what it is", async () => {
+test("a file that becomes a directory, a pipe or a link is handled accordingly", async () => {
   await harness.start({ "a.yaml": testManifest("a"), "b.yaml": testManifest("b"), "c.yaml": testManifest("c") });
   harness.remove("a.yaml");
   harness.put("a.yaml/inner.yaml", testManifest("a"));

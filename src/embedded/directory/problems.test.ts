@@ -3,14 +3,14 @@ import { ProblemList, problemText, type Problem } from "./problems.ts";
 
 const problem = (path: string, line: number, message: string): Problem => ({ path, line, column: 1, level: "error", message });
 
-test("what is wrong is listed in the order of files and lines", () => {
+test("problems are listed in the order of files and lines", () => {
   const list = new ProblemList();
   list.set("b.yaml", [problem("b.yaml", 9, "two"), problem("b.yaml", 2, "one")]);
   list.set("a.yaml", [{ path: "a.yaml", level: "warning", message: "whole file" }]);
   expect(list.list().map(problemText)).toEqual(["a.yaml: whole file", "b.yaml:2:1: one", "b.yaml:9:1: two"]);
 });
 
-test("whoever listens is told what has come and what has gone, and nothing when nothing has", () => {
+test("listeners get added and removed problems, and nothing without a change", () => {
   const list = new ProblemList();
   const reported: string[] = [];
   const end = list.subscribe(({ appeared, resolved }) =>

@@ -19,7 +19,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(root, { recursive: true }));
 
-test("a file that is written through us while it is being read is what was written", () => {
+test("a file that the API writes during a read has the written content", () => {
   writeFileSync(join(root, "a.yaml"), `${testManifest("a")}---\n${testManifest("b")}`);
   const reading = reader.readPath("a.yaml", { now: 0, loading: true });
   expect(reading.next().done).toBe(false);

@@ -62,7 +62,7 @@ test("a generated name is the file's name too", () => {
   expect(stored()[0]?.metadata.name).toBe(entry.object.metadata.name);
 });
 
-test("nothing is written for what is refused or only tried, and nothing is stored when the file cannot be written", () => {
+test("no file is written for a rejected object or a dry run, and nothing is stored if the file cannot be written", () => {
   expect(faultOf(() => keeping.create(vnis, "default", l3vni("red", { vni: 0 }), "person", {})).code).toBe(422);
   keeping.create(vnis, "default", l3vni("red"), "person", { dryRun: true });
   expect(files.stored.size).toBe(0);
@@ -93,7 +93,7 @@ test("what kubectl notes down for itself is in the object and not in the file", 
   expect(store.get(vnis, red).object.metadata.annotations).toEqual(note);
 });
 
-test("a change of what stands in a person's own file is told, and the file is not touched", () => {
+test("a change of an object of a person's file is reported, and the file is not changed", () => {
   const manifest = l3vni("red", {}, { namespace: "default" }) as unknown as KubeObject;
   applyManifest(store, manifest, { path: "vnis.yaml", line: 12 });
   const change = (vni: number) =>

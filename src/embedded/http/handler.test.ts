@@ -225,7 +225,7 @@ function watcher(): Promise<Socket> {
   });
 }
 
-test("a watch with options that make no sense is refused before it begins, and spoils nobody's write", async () => {
+test("a watch with invalid options is rejected before it starts, and does not affect writes", async () => {
   const bad = await send("GET", `${MAPS}?watch=1&resourceVersion=1&includeObject=Bogus`, undefined, {
     accept: "application/json;as=Table;v=v1;g=meta.k8s.io",
   });
@@ -312,7 +312,7 @@ describe("a watcher that does not read", () => {
   });
 });
 
-test("a large answer that nobody reads is dropped after a minute", async () => {
+test("a large response that is not read is dropped after a minute", async () => {
   for (let at = 0; at < 40; at++) store.create(maps, "default", configMap(`m${at}`, { padding: "x".repeat(100_000) }));
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   const socket = connect(path, () => socket.write(`GET ${MAPS} HTTP/1.1\r\nhost: x\r\n\r\n`));

@@ -6,7 +6,7 @@ import { CORE_KINDS } from "./core-kinds.ts";
 
 const DIRECTORY = join(import.meta.dirname, "../../api/core");
 
-test("every kind of Kubernetes that we read is served, so that nobody waits for a list that never comes", async () => {
+test("every built-in kind that is read is served, so that no cache waits forever", async () => {
   const files = (await readdir(DIRECTORY)).filter((file) => !file.endsWith(".test.ts"));
   const modules = await Promise.all(files.map(async (file) => (await import(join(DIRECTORY, file))) as Record<string, Kind>));
   const read = modules.flatMap((module) => Object.values(module)).filter(({ plural }) => typeof plural === "string");

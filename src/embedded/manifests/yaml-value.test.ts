@@ -170,7 +170,7 @@ spec:
     expect(whereIs(field, text)).toBe(position);
   });
 
-  test("what an alias brings stands where the alias does, and its fields where they are written", () => {
+  test("an aliased value has the position of the alias, and its fields those of the anchor", () => {
     const text = "base: &base\n  vni: 1\nspec: *base\nmore:\n  <<: *base\n  x: 1\n";
     expect(whereIs("spec", text)).toBe("3:1");
     expect(whereIs("spec.vni", text)).toBe("2:3");

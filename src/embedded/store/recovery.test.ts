@@ -22,7 +22,7 @@ const fileOf = (...changes: ChangeLogEntry[]) => Buffer.concat([HEADER, ...chang
 const declarationIn = (...changes: ChangeLogEntry[]) => recover(fileOf(...changes)).objects.get("configmaps/a")?.declaration;
 const revisions = (file: Buffer) => Object.fromEntries([...recover(file).objects].map(([id, { revision }]) => [id, revision]));
 
-test("the last form of every object comes back, and what was deleted does not", () => {
+test("the last version of every object is restored, and deleted ones are not", () => {
   const recovered = recover(fileOf(put(1, "a"), put(2, "b"), put(3, "a"), gone(4, "b"), put(5, "c")));
   expect(recovered.revision).toBe(5);
   expect([...recovered.objects.values()].map(({ object }) => object.metadata)).toEqual([

@@ -79,7 +79,7 @@ function follow(view: View, { type, entry }: StoreChange): void {
   else view.set(keyOf(entry.object), entry.object);
 }
 
-test("whoever saw any state and is told the changes since has the present state", () => {
+test("any earlier state with the changes since equals the current state", () => {
   fc.assert(
     fc.property(acts, (steps) => {
       const store = newStore();
@@ -133,7 +133,7 @@ test("the generation counts exactly the changes of the spec and the mark for del
   );
 });
 
-test("what is written down gives back the state at every moment", () => {
+test("the journal restores the state of every moment", () => {
   fc.assert(
     fc.property(acts, (steps) => {
       const lines: Buffer[] = [];

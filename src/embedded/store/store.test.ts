@@ -197,7 +197,7 @@ describe("update", () => {
     expect([changes, stored(store)["spec"]]).toEqual([[], { vrf: "red", vni: 100, vxlanport: 4789 }]);
   });
 
-  test("what is not there is created by a write of the whole where the kind allows that, never by a patch", () => {
+  test("a PUT creates a missing object if the kind allows it, a patch never does", () => {
     const store = newStore();
     const lease = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: { name: "l" }, spec: { holderIdentity: "me" } };
     const ref = { name: "l", namespace: "default" };
@@ -221,7 +221,7 @@ describe("update", () => {
     );
   });
 
-  test("whoever replaces an object and names another one's uid is refused", () => {
+  test("a PUT with another object's uid is rejected", () => {
     const store = newStore();
     create(store, l3vni("red"));
     expect(faultOf(() => store.update(vnis, red, withMetadata({ uid: "other" })))).toMatchObject({ code: 409, reason: "Conflict" });
@@ -288,7 +288,7 @@ describe("delete", () => {
   });
 });
 
-test("a watcher that throws is cut off, and neither the writer nor the others hear of it", () => {
+test("a watcher that throws is removed, and neither the writer nor other watchers are affected", () => {
   const faults: unknown[] = [];
   const store = newStore(undefined, (error) => faults.push(error));
   const types: string[] = [];

@@ -45,7 +45,7 @@ function textOf(change: Change<ConfigMap>): string {
   return `${change.type} ${change.object.metadata.name}${change.type === "added" && change.initial ? " initially" : ""}`;
 }
 
-test("a subscriber is shown what is there, then every change", async () => {
+test("a subscriber gets the existing objects, then every change", async () => {
   const cache = cacheOf();
   const early: string[] = [];
   cache.subscribe((change) => early.push(textOf(change)));
@@ -64,7 +64,7 @@ test("a subscriber is shown what is there, then every change", async () => {
   expect(cache.get("shop/b")).toBeUndefined();
 });
 
-test("an update carries what was before, a delete what was last", async () => {
+test("an update has the previous object, a delete the last one", async () => {
   const cache = cacheOf();
   const changes: Change<ConfigMap>[] = [];
   await synced(cache, map("a", 1, { color: "red" }));
@@ -75,7 +75,7 @@ test("an update carries what was before, a delete what was last", async () => {
   expect(changes[2]).toMatchObject({ type: "deleted", object: { data: { color: "green" }, metadata: { resourceVersion: "12" } } });
 });
 
-test("whoever unsubscribes hears nothing more, also in the middle of a delivery", async () => {
+test("a removed listener gets nothing more, also during a delivery", async () => {
   const cache = cacheOf();
   const heard: string[] = [];
   const leaveSecond: { leave?: () => void } = {};
@@ -88,7 +88,7 @@ test("whoever unsubscribes hears nothing more, also in the middle of a delivery"
   expect(heard).toEqual(["first added a initially", "first added b initially"]);
 });
 
-test("whoever subscribes in the middle of a delivery is shown everything once", async () => {
+test("a listener that subscribes during a delivery gets everything once", async () => {
   const cache = cacheOf();
   const inner: string[] = [];
   let subscribed = false;
@@ -110,7 +110,7 @@ test("one function may subscribe twice, and leave once", async () => {
   expect(heard).toEqual(["added a initially"]);
 });
 
-test("a listener that throws is logged and costs nobody else anything", async () => {
+test("a listener that throws is logged and does not affect the others", async () => {
   const log = quiet();
   const cache = cacheOf({ log });
   const heard: string[] = [];
@@ -167,7 +167,7 @@ test("an index function that throws leaves its object out, and only there", asyn
   expect(log.error).toHaveBeenCalledWith(expect.objectContaining({ index: "color" }), "index function failed, object skipped");
 });
 
-test("a transform drops what nobody reads, before anybody sees it; if it throws, the object stays whole", async () => {
+test("a transform runs before an object is shared; if it throws, the object stays complete", async () => {
   const log = quiet();
   const cache = cacheOf({
     log,

@@ -70,7 +70,7 @@ test("a namespace that cannot be read is waited for a while and then left, and i
   expect(caches.isWhole("shop")).toBe(true);
 });
 
-test("a watch that breaks may take a moment to stand again; then its view is no longer whole", async () => {
+test("a broken watch counts as complete for a moment, then not any more", async () => {
   useFakeTime();
   caches.keep(new Set(["shop"]));
   await until(() => server.watches.length === 1);

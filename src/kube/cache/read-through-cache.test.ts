@@ -43,7 +43,7 @@ function harness() {
 const versions = (view: ReadThroughCache<Namespace>) =>
   Object.fromEntries(view.list().map(({ metadata }) => [metadata.name, metadata.resourceVersion]));
 
-test("what the server was asked for counts until the watch tells something newer", async () => {
+test("a read object counts until the watch has a newer one", async () => {
   const { server, watch, view } = harness();
   watch.tells(at("a", "3"));
   server.set("a", at("a", "5"));
@@ -64,7 +64,7 @@ test("the answer to a write counts, an older one does not", () => {
   expect(versions(view)).toEqual({ a: "7" });
 });
 
-test("the end of an object that the watch tells counts, unless it is of one that was there before", () => {
+test("a watched deletion counts, unless it is of an earlier object", () => {
   const { watch, view } = harness();
   view.learn(at("a", "7"));
   watch.deletes(at("a", "6"));

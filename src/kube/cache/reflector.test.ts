@@ -139,7 +139,7 @@ test("when the moment of a paged list expires, it is read in one piece", async (
   expect(changes).toEqual(["added a@8"]);
 });
 
-test("after a break it goes on from the last word, bookmarks included, and repeats nothing", async () => {
+test("after a break it resumes from the last version, bookmarks included, without repetitions", async () => {
   started();
   await watches(1);
   api.watch.added(map("a", 4)).initialEventsEnd(9).modified(map("a", 11));
@@ -223,7 +223,7 @@ test.for([
   expect(queries()).toEqual(["watch all", "watch from 9", "watch all"]);
 });
 
-test("a resumed watch counts as connected when it brings news or stands for a while, not when its first event is a refusal", async () => {
+test("a resumed watch counts as connected with its first event or after a while, not if the first event is an error", async () => {
   useFakeTime();
   const states: string[] = [];
   started().onConnection((state) => states.push(state));
@@ -319,7 +319,7 @@ test("a server that insists on an older state was set back: in the end it is bel
   expect(changes).toEqual(["added a@50", "added b@51", "deleted b@51", "updated a@5", "updated a@7"]);
 });
 
-test("it survives whatever a server does, and tells each cause apart", async () => {
+test("it survives all errors of a server, and distinguishes their causes", async () => {
   const problem: ScriptedStep[] = [
     reset,
     statusError(500, "InternalError"),

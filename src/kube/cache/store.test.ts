@@ -26,7 +26,7 @@ test("an index finds the objects that yield a value, and only those", () => {
   expect(() => store.by("size", "1")).toThrow("no index size; known: color, count");
 });
 
-test("after any course of changes the indexes are those that would be computed anew", () => {
+test("after any series of changes the indexes equal freshly computed ones", () => {
   const key = fc.constantFrom("a", "b", "c", "d");
   const colors = fc.array(fc.constantFrom("red", "green", "blue", ""), { maxLength: 4 });
   const step = fc.oneof(fc.record({ key, colors: colors }), fc.record({ key, colors: fc.constant(undefined) }));

@@ -115,7 +115,7 @@ test("what a server warns of is passed on, refusals included", async () => {
   expect(heard).toEqual(['unknown field "spec.vnii"', "größer", "too late"]);
 });
 
-test("what is forbidden for another reason than a missing role is said as the server says it", async () => {
+test("a Forbidden without a missing role keeps the server's message", async () => {
   const message = 'l3vnis "red" is forbidden: it is in red.yaml:3; remove it there';
   const server = await scripted(statusError(403, "Forbidden", message));
   await expect(clientOf(server).request("DELETE", "/red", { signal })).rejects.toMatchObject({ code: "Forbidden", message });

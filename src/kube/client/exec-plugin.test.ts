@@ -40,7 +40,7 @@ function credential(status: object, apiVersion = V1): string {
   return `cat <<'END'\n${JSON.stringify({ apiVersion, kind: "ExecCredential", status })}\nEND`;
 }
 
-test("the plugin is run with its arguments and environment, and told what it is asked", async () => {
+test("the plugin runs with its arguments and environment, and gets the request", async () => {
   const access = await withPlugin(
     `printf '%s|' "$@" > "$HERE/args"; echo "$EXTRA $KUBERNETES_EXEC_INFO" > "$HERE/env"\n${credential({ token: "t" })}`,
     {
@@ -78,7 +78,7 @@ test("its credentials are kept until they expire", async () => {
   expect(await runs()).toBe(2);
 });
 
-test("refused credentials are fetched anew, once for all who were refused with them", async () => {
+test("rejected credentials are fetched again, once for all rejected callers", async () => {
   const access = await withPlugin(
     `cat <<END\n{"apiVersion":"${V1}","kind":"ExecCredential","status":{"token":"t$(wc -l < "$HERE/runs" | tr -d ' ')"}}\nEND`,
   );

@@ -33,7 +33,7 @@ test.for([
   expect(cut(text)).toBe(text);
 });
 
-test("of any event, what is left parses to the event without the field", () => {
+test("the remaining text parses to the event without the field", () => {
   const managed = fc.option(fc.array(fc.jsonValue()), { nil: undefined });
   const event = fc.record({
     before: fc.jsonValue(),

@@ -13,7 +13,7 @@ test("resourceVersions compare as the numbers they are, however long", () => {
   );
 });
 
-test("what is not a number cannot be ordered", () => {
+test("a version that is not a number cannot be compared", () => {
   expect(compareResourceVersions("abc", "abc")).toBe(0);
   expect(() => compareResourceVersions("abc", "5")).toThrow('resourceVersions "abc" and "5" are not both decimal numbers');
 });

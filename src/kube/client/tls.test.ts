@@ -107,7 +107,7 @@ test("a server that wants a client certificate when we have none is told apart",
   });
 });
 
-test("a server that does not speak TLS is told apart from one that is away", async () => {
+test("a server without TLS is distinguished from an unreachable one", async () => {
   await using server = await ScriptedServer.start([answer(200, {})]);
   await expect(ask({ url: server.url.replace("http:", "https:") }, { ca })).rejects.toMatchObject({
     code: "Unreachable",

@@ -238,7 +238,7 @@ test("every line of a reconcile carries controller, key and one id", async () =>
   expect(logged("reconciled")).toMatchObject([{ controller: "lamp", key: "hall/a", reconcileId: lit?.["reconcileId"] }]);
 });
 
-test("a resync brings every key again, behind what is happening now", async () => {
+test("a resync enqueues every key again, with low priority", async () => {
   const reconciled: string[] = [];
   const source: Source = { subscribe: () => () => {}, keys: () => ["a", "b"] };
   start(
@@ -350,7 +350,7 @@ test("it can run a second time, and sees what rang in between", async () => {
   expect(reconciled).toEqual(["between"]);
 });
 
-test("thousands that wait let whoever else has something to do come between", async () => {
+test("thousands of waiting keys let other work run in between", async () => {
   vi.useRealTimers();
   let [done, doneThen] = [0, -1];
   for (let nth = 0; nth < 2_000; nth++) channel.ring(`key-${nth}`);

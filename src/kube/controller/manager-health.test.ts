@@ -26,7 +26,7 @@ test("not ready until every cache is read and every check passes; nothing starts
   await expect(fetch(`http://${address}/livez`)).rejects.toThrow("fetch failed");
 });
 
-test("a late cache that cannot be read holds up nobody but its readers", async () => {
+test("a late cache that cannot be read blocks only its readers", async () => {
   vi.useRealTimers();
   const all = harness().manager({ healthAddress: "127.0.0.1:0" });
   const cache = all.lateCache(ConfigMap);

@@ -5,7 +5,7 @@ import { flushMicrotasks, soon, useManagerHarness } from "../testing/manager-har
 
 const harness = useManagerHarness();
 
-test("what is for the leader starts when elected, stops when the Lease is lost, and starts again with the next term", async () => {
+test("leader-only runnables start when elected, stop when the Lease is lost, and start again with the next term", async () => {
   const leader = harness().elections();
   const all = harness().manager({ leader });
   all.add(harness().part("webhook"));

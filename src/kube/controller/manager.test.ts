@@ -164,7 +164,7 @@ test("SIGTERM ends it in order, and a second signal at once", async () => {
 
 const whole = (map: ConfigMap) => map;
 
-test("who asks for what another watches already gets the same cache, whether or not to wait for it; what is selected or made otherwise is another", () => {
+test("equal requests share one cache, late or not; another selection or transform gets its own", () => {
   const managing = harness().manager();
   const cache = managing.cache(ConfigMap, { namespace: "hall" });
   expect(managing.cache(ConfigMap, { namespace: "hall" })).toBe(cache);

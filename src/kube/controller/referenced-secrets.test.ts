@@ -66,7 +66,7 @@ class FakeCache {
 
 const follow = (...names: string[]) => secrets.follow(new Set(names), 2_000, signal);
 
-test("what is read in time is there, and no news; what is missing is missing", async () => {
+test("a Secret that is read in time is no change, and a missing one is missing", async () => {
   const done = follow("web", "gone");
   caches.get("web")?.read(web);
   caches.get("gone")?.read(undefined);
@@ -74,7 +74,7 @@ test("what is read in time is there, and no news; what is missing is missing", a
   expect([secrets.get("web"), secrets.get("gone"), news]).toEqual([web, undefined, 0]);
 });
 
-test("what is not read in time is unreadable, is waited for no more, and is news when it is read", async () => {
+test("a Secret that is not read in time is unreadable, and reading it later is a change", async () => {
   const done = follow("web");
   await vi.advanceTimersByTimeAsync(2_000);
   await done;
@@ -90,7 +90,7 @@ test("a name that no Secret can have is not asked for, and is that of one that i
   expect([caches.size, secrets.get("a,b")]).toEqual([0, undefined]);
 });
 
-test("what nobody names any more is not followed", async () => {
+test("a Secret that is no longer named is not watched", async () => {
   const done = follow("web");
   caches.get("web")?.read(web);
   await done;
@@ -98,7 +98,7 @@ test("what nobody names any more is not followed", async () => {
   expect([caches.get("web")?.signal?.aborted, secrets.get("web")]).toEqual([true, undefined]);
 });
 
-test("one that cannot be read any more keeps what it held, and after a while that is said until it can be", async () => {
+test("a Secret that becomes unreadable keeps its data, and is reported after a while", async () => {
   const done = follow("web");
   const cache = caches.get("web") as FakeCache;
   cache.read(web);

@@ -25,7 +25,7 @@ function harness() {
   return { views, ring, end, tell: (state: "connected" | "lost") => listeners.forEach((listener) => listener(state)), listeners };
 }
 
-test("a watch that stands again within half a minute is nothing to speak of", () => {
+test("a watch that recovers within half a minute is not reported", () => {
   const { views, ring, tell } = harness();
   tell("lost");
   vi.advanceTimersByTime(29_000);
@@ -49,7 +49,7 @@ test("what cannot be read for longer is said with the time since when, until it 
   expect(views.impairment()).toBeUndefined();
 });
 
-test("who no longer listens hears nothing, and what was lost is forgotten", () => {
+test("a removed listener gets nothing, and losses are forgotten", () => {
   const { views, ring, tell, end, listeners } = harness();
   tell("lost");
   end();

@@ -66,7 +66,7 @@ test("one object may say 25 things at once and one more every five minutes, othe
   expect(isSent(lamp("a"), 900)).toBe(true);
 });
 
-test("what was dropped is in the count of the next one that is told", () => {
+test("dropped repetitions are counted in the next Event", () => {
   const correlator = new EventCorrelator();
   for (let n = 0; n < 30; n++) correlator.correlate(lamp("a"), lit("flickers"), at(0));
   expect(correlator.correlate(lamp("a"), lit("flickers"), at(300))?.count).toBe(31);

@@ -72,7 +72,7 @@ const soon = () => vi.advanceTimersByTimeAsync(0);
 const messages = () => [...stored.values()].map(({ message, count }) => `${message} x${count}`);
 const red = { type: "Normal", reason: "Lit", message: "burns red" } as const;
 
-test("an Event is created with what it is about", async () => {
+test("an Event is created with its object", async () => {
   recorder.record(lamp("a"), red);
   await soon();
   expect([...stored.values()]).toMatchObject([
@@ -187,7 +187,7 @@ test("at the end what waits is written first", async () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("a server that is away does not hold up the end, and what is lost is counted", async () => {
+test("an unreachable server does not delay the shutdown, and lost Events are counted", async () => {
   broken = "Unreachable";
   recorder.record(lamp("a"), red);
   recorder.record(lamp("b"), red);
@@ -203,7 +203,7 @@ test("a server that is away does not hold up the end, and what is lost is counte
   expect(stored.size).toBe(0);
 });
 
-test("what is recorded between two runs waits for the second", async () => {
+test("an Event recorded between two runs waits for the second", async () => {
   stop.abort();
   await soon();
   await run;

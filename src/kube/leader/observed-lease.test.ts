@@ -19,7 +19,7 @@ test("a Lease expires a full duration after its renewal was seen to change, what
   expect(takeoverOf(renewed, 28_999)).toBeUndefined();
 });
 
-test("a Lease that nobody holds may be taken at once, as one that never was", () => {
+test("a Lease without a holder may be taken at once, like a missing one", () => {
   expect(takeoverOf(undefined, 0)).toBe("free");
   expect(takeoverOf(observeLease(undefined, lease("2026-01-01T00:00:00.000000Z", ""), 0), 0)).toBe("released");
 });

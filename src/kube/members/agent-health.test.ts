@@ -23,7 +23,7 @@ test("a report that the status cleaner marked says since when its agent is silen
   ]);
 });
 
-test("of an agent that speaks nothing is said", () => {
+test("an agent that reports has no statements", () => {
   const condition = {
     type: "Ready",
     status: "Unknown",
@@ -35,7 +35,7 @@ test("of an agent that speaks nothing is said", () => {
   expect(agentHealth("n1", undefined)).toEqual([]);
 });
 
-test("an agent that waits is the cause of what its node lacks, with what it waits for", () => {
+test("a waiting agent is the cause of what its node lacks, with the kinds it waits for", () => {
   const graph = new CauseGraph([agentWaits]);
   const annotations = {
     "plumbline.dev/node": "n1",

@@ -115,7 +115,7 @@ async function start(...nodes: string[]): Promise<void> {
   await vi.advanceTimersByTimeAsync(0);
 }
 
-test("whoever stops renewing is silent, since its last renewal, and no longer among the living", async () => {
+test("an agent that stops renewing is silent since its last renewal, and not live any more", async () => {
   await start("a", "b", "c");
   await world.pass(20, "a", "b", "c");
   await world.pass(60, "a", "b");
@@ -174,7 +174,7 @@ test("a server that is not heard is asked before anyone is silent, not in a hurr
   expect(world.lists).toBe(lists);
 });
 
-test("a lost watch marks nobody, and whoever was silent may be marked again only a full duration after it is back", async () => {
+test("a lost watch marks no agent, and a silent one may be marked again only a full duration after the watch is back", async () => {
   await start("a", "b", "c");
   await world.pass(60, "a", "b");
   expect(world.silent()).toEqual(["c"]);
@@ -190,7 +190,7 @@ test("a lost watch marks nobody, and whoever was silent may be marked again only
   expect([...world.notified]).toEqual(["c"]);
 });
 
-test("a new term begins with what was published, however often that must be asked for, and with nothing seen before", async () => {
+test("a new term begins with the published members, and without earlier observations", async () => {
   let attempts = 0;
   world.published = () => {
     attempts += 1;

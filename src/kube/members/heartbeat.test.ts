@@ -48,7 +48,7 @@ test("an agent has a Lease that names its node, and renews it about every ten se
   expect(server.writes.length).toBeLessThanOrEqual(13);
 });
 
-test("the Lease lists the parts that run, also none, and lists none where nobody said", async () => {
+test("the Lease lists the running parts, also an empty list, and none if they are not given", async () => {
   start();
   await seconds(0);
   expect(lease()?.metadata.annotations).not.toHaveProperty("plumbline.dev/parts");

@@ -3,14 +3,14 @@ import { JoinBatch } from "./members-publisher.ts";
 
 const NODES = ["a", "b", "c"];
 
-test("who starts together becomes a member together, as soon as nobody is missing", () => {
+test("agents that start together become members together, as soon as none is missing", () => {
   const joining = new JoinBatch();
   expect(joining.admit(["c"], [], NODES, 0)).toEqual({ live: [], againMs: 5_000 });
   expect(joining.admit(["b", "c"], [], NODES, 2_000)).toEqual({ live: [], againMs: 5_000 });
   expect(joining.admit(["a", "b", "c"], [], NODES, 4_000)).toEqual({ live: ["a", "b", "c"] });
 });
 
-test("who is missing for good is not waited for", () => {
+test("an agent that stays away is not waited for", () => {
   const joining = new JoinBatch();
   joining.admit(["b"], [], NODES, 0);
   expect(joining.admit(["b"], [], NODES, 4_000)).toEqual({ live: [], againMs: 1_000 });
@@ -24,14 +24,14 @@ test("those who came first do not wait for all who ever come", () => {
   expect(joining.admit(many.slice(0, 16), [], many, 15_000)).toEqual({ live: many.slice(0, 16) });
 });
 
-test("who leaves leaves at once, and one that comes back before it was a member waits anew", () => {
+test("a member leaves at once, and one that returns before it was a member waits again", () => {
   const joining = new JoinBatch();
   expect(joining.admit(["b", "c"], ["a", "b"], NODES, 0)).toEqual({ live: ["b"], againMs: 5_000 });
   expect(joining.admit(["b"], ["b"], NODES, 3_000)).toEqual({ live: ["b"] });
   expect(joining.admit(["b", "c"], ["b"], NODES, 4_000)).toEqual({ live: ["b"], againMs: 5_000 });
 });
 
-test("where all nodes are members nobody waits, and members whose Node is gone are members still", () => {
+test("if all nodes are members nothing waits, and members without a Node stay members", () => {
   expect(new JoinBatch().admit(["a", "b", "c"], ["a", "b"], NODES, 0)).toEqual({ live: ["a", "b", "c"] });
   expect(new JoinBatch().admit(["a", "z"], ["z"], ["a"], 0)).toEqual({ live: ["a", "z"] });
 });

@@ -188,7 +188,7 @@ test("nodes that start one after the other are told together", async () => {
   expect(news()).toEqual([`replace 3 ["a","b","c"] ${indexes}`]);
 });
 
-test("whoever falls silent leaves the live set and keeps its index", async () => {
+test("a silent agent leaves the live set and keeps its index", async () => {
   cluster.joins("a", "b");
   await start();
   news();

@@ -28,7 +28,7 @@ test("what the controller writes, agents read", () => {
   expect(parseMembers(written())).toEqual(members);
 });
 
-test("live agents stand in the order of their indexes, and one without an index after all of them", () => {
+test("live agents are sorted by index, and those without an index come last", () => {
   const three = { ...members, live: ["a", "b", "new"], indexes: { a: { index: 2 }, b: { index: 0 }, gone: { index: 1 } } };
   expect(["a", "b", "new"].map((node) => agentsBefore(node, written(printMembers(three))))).toEqual([1, 0, 2]);
   expect([agentsBefore("a", undefined), agentsBefore("a", written({ live: "?" }))]).toEqual([0, Infinity]);
@@ -61,6 +61,6 @@ test("a controller of an earlier version publishes no keys", () => {
   expect(parseMembers({ ...written(), data })).toEqual({ ...members, keys: {} });
 });
 
-test("a missing key is refused, since it would read as nobody", () => {
+test("a missing key is rejected, since it would mean no agents", () => {
   expect(complaint({ metadata: { name: "plumbline-members" } })).toContain("data.live is missing");
 });

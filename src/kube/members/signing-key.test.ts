@@ -20,7 +20,7 @@ afterEach(() => rm(directory, { recursive: true, force: true }));
 const path = () => join(directory, "state", "signing-key.pem");
 const load = () => loadSigningKey(join(directory, "state"), log);
 
-test("the key is made once, for its owner alone, and its public part verifies what it signs", async () => {
+test("the key is created once, readable by its owner only, and its public part verifies its signatures", async () => {
   const { privateKey, publicKey } = load();
   expect(isSigningKey(publicKey)).toBe(true);
   expect((await stat(path())).mode & 0o777).toBe(0o600);

@@ -149,7 +149,7 @@ function start(options: Partial<StatusCleanerOptions> = {}): void {
 const silentAgents = async () => (await agentsNotReporting.get()).values[0]?.value;
 const seconds = (count: number) => vi.advanceTimersByTimeAsync(count * 1_000);
 
-test("the silent are counted until they speak again or are gone, and by the leader alone", async () => {
+test("silent agents are counted until they return or are gone, and only by the leader", async () => {
   start();
   await seconds(1);
   expect(await silentAgents()).toBe(1);

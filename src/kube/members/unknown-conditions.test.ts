@@ -6,7 +6,7 @@ const silence = { node: "worker-1", since: new Date("2026-11-15T10:30:00.123Z") 
 const now = new Date("2026-11-15T10:31:00.456Z");
 const existing: Condition = { type: "Ready", status: "True", reason: "Fine", message: "", lastTransitionTime: "2026-11-15T09:00:00Z" };
 
-test("what is held and what is always said becomes Unknown, with whose agent is silent since when", () => {
+test("stored and required conditions become Unknown, with the silent agent and since when", () => {
   const unknown = {
     status: "Unknown",
     reason: "AgentNotReporting",

@@ -77,7 +77,7 @@ test("claims go before the transitions that wait, out of the same budget, and le
   expect(sent).toHaveLength(150);
 });
 
-test("however many claims wait, a transition that comes to them lets four go first and no more", async () => {
+test("a waiting transition lets at most four claims pass", async () => {
   const { sent, write, names } = writer(new WriteBudget());
   for (let n = 0; n < 300; n++) void write(`claim-${n}`, "claim");
   await vi.advanceTimersByTimeAsync(1000);
@@ -88,7 +88,7 @@ test("however many claims wait, a transition that comes to them lets four go fir
   await vi.runAllTimersAsync();
 });
 
-test("a refresh does not go while a claim waits, whoever has the turn", async () => {
+test("a refresh waits while a claim waits", async () => {
   const { write, names } = writer(new WriteBudget());
   void write("refresh-0", "refresh");
   for (let n = 0; n < 20; n++) void write(`claim-${n}`, "claim");

@@ -56,7 +56,7 @@ test("an answer that was overtaken by an end is doubted, one that was not is bel
   expect(plain.doubt).toBe(false);
 });
 
-test("when the cache was read anew, what it does not show is doubted", () => {
+test("after a new list, what the cache does not have is doubted", () => {
   const visible = entry();
   visible.learn(at("10"));
   visible.hearAll(at("10"));

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { applied } from "../testing/api-model.ts";
 import { mergePatch, withoutNulls, type PatchableObject } from "./merge-patch.ts";
 
-test("only what changed is in the patch, what is gone is null, lists are replaced as one", () => {
+test("a patch has only changes: removed fields are null, lists are replaced", () => {
   const stored = { a: 1, gone: { x: 1 }, list: [1, 2], inner: { keep: true, drop: 1, deep: { n: 1 } } };
   const next = { a: 1, list: [1, 3], inner: { keep: true, deep: { n: 2 } }, fresh: { y: [] } };
   expect(mergePatch(stored, next)).toEqual({ gone: null, list: [1, 3], inner: { drop: null, deep: { n: 2 } }, fresh: { y: [] } });

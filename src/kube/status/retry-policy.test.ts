@@ -48,7 +48,7 @@ test.each<KubeErrorCode>(["Invalid", "BadRequest", "Forbidden", "MethodNotAllowe
 
 const reread = (code: KubeErrorCode) => retryPolicy(new KubeError(code, "no"), 1).reread;
 
-test("what may have been carried out all the same is looked at first, what was turned away is not", () => {
+test("a request that may have succeeded is read first, a rejected one is not", () => {
   expect((["Unreachable", "Timeout", "ServerError", "Malformed"] as const).map(reread)).toEqual([true, true, true, true]);
   expect((["TooManyRequests", "Unauthorized", "Certificate", "Fenced", "Invalid"] as const).map(reread)).toEqual([
     false,

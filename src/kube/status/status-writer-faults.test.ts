@@ -76,7 +76,7 @@ test.each([
   expect(harness().api.take()).toEqual(requests);
 });
 
-test("a picture that goes back to what was there before a write of unknown fate is written all the same", async () => {
+test("a status that returns to the value before an uncertain write is written all the same", async () => {
   const reports = harness().start();
   reports.set("n1", ready("True", "one"));
   await pass();
@@ -198,7 +198,7 @@ test("a picture that cannot be made is reported, and the others are written", as
   expect(harness().messages).toEqual(["status rejected"]);
 });
 
-test("whoever keeps changing our status is answered ever more slowly, and is named in the log", async () => {
+test("a program that keeps changing our status is answered more and more slowly, and named in the log", async () => {
   harness().start().set("n1", ready("True", "ours"));
   await pass();
   harness().api.take();
@@ -227,7 +227,7 @@ test("after a minute of peace the first repairs are quick again", async () => {
   expect(harness().message()).toBe("ours");
 });
 
-test("whoever keeps changing our labels, or deleting our object, is answered ever more slowly too", async () => {
+test("a program that keeps changing our labels, or deleting our object, is answered more and more slowly too", async () => {
   harness().start().set("n1", ready("True", "ours"));
   await pass();
   harness().api.take();

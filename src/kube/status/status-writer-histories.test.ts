@@ -141,7 +141,7 @@ test("a picture given after a deletion wins", async () => {
   expect(harness().message()).toBe("three");
 });
 
-test("an object that is reported again is compared with what was last written to it, also when the watch has not shown that", async () => {
+test("an object that is reported again is compared with its last write, even before the watch has it", async () => {
   const reports = harness().start();
   reports.set("n1", ready("True", "one"));
   await pass();

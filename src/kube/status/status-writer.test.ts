@@ -167,7 +167,7 @@ test("labels, annotations and owners of ours are put back, those of others left 
   expect(harness().api.take()).toEqual([]);
 });
 
-test("an object of ours that is deleted is created again while the picture stands", async () => {
+test("a deleted object of ours is created again while its status is set", async () => {
   const reports = harness().start();
   reports.set("n1", ready("True", "ours"));
   await pass();

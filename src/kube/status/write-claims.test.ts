@@ -12,7 +12,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test("who was first is written before what else is news, however much of that waits", async () => {
+test("claims are written before waiting transitions", async () => {
   const { signal } = new AbortController();
   const written: string[] = [];
   const client = { resource: () => ({ patchStatus: () => Promise.resolve(written.push("claims")) }) } as unknown as KubeClient;

@@ -18,7 +18,7 @@ test("who finds nothing to write any more leaves the turn to the next", async ()
   expect(await writeWithBudget(shared, "transition", signal, () => Promise.resolve(true))).toBe(true);
 });
 
-test("what was sent counts, and makes room for the next, whatever came of it", async () => {
+test("a sent write counts, and frees its slot, whatever its result", async () => {
   const shared = budget();
   const broken = new KubeError("Unreachable", "connection refused");
   const sent: number[] = [];

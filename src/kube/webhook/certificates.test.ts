@@ -109,7 +109,7 @@ const asking = () => {
 };
 const forbidden = () => new KubeError("Forbidden", "no right");
 
-test("the first start makes everything, and what is in place is looked at without a request", async () => {
+test("the first start creates everything, and existing credentials need no request", async () => {
   configurations.show(asking());
   await start();
   expect(requests[1]?.body).toMatchObject({

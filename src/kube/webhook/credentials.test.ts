@@ -31,7 +31,7 @@ test("the first time there is an authority for a year, and a serving certificate
   expect(signerOf(first)).toBe(0);
 });
 
-test("nothing is made anew before its time, and the time is known", () => {
+test("nothing is renewed before its time, and the time is known", () => {
   const first = renewed(undefined, start);
   expect(renewed(first, after(59.9))).toBe(first);
   expect(nextRenewal(first)).toEqual(new Date("2027-01-14T07:00:00Z"));
@@ -77,7 +77,7 @@ test("a certificate does not outlive the authority that signed it", () => {
   expect(life(late.serving.certificate).to).toEqual(life(late.authorities[1]?.certificate ?? "").to);
 });
 
-test("after a year of standstill everything is made anew at once", () => {
+test("after a year without renewal everything is created again at once", () => {
   const old = renewed(undefined, start);
   const fresh = renewed(old, after(400));
   expect(fresh.authorities).toHaveLength(1);
@@ -128,7 +128,7 @@ test("a certificate that has more names than are needed stays", () => {
   expect(renew(good, ["127.0.0.1"], LIFETIMES, after(1))).toBe(good);
 });
 
-test("a Secret gives back what was put in, in order", () => {
+test("a Secret returns what was stored, in order", () => {
   let credentials = renewed(undefined, start);
   credentials = renewed(credentials, after(250));
   expect(credentials.authorities).toHaveLength(2);
@@ -139,7 +139,7 @@ test.each([{}, { "tls.crt": "bm8=" }, { "tls.crt": "", "tls.key": "%%%" }])("a S
   expect(fromSecret({ metadata: { name: "x" }, data })).toBeUndefined();
 });
 
-test("over any series of looks, what is served was signed by an authority that had been trusted for a day, or since ever", () => {
+test("a served certificate was always signed by a CA that had been trusted for a day, or since the start", () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 40 }), (gaps) => {
       let now = start;

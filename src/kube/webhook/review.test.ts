@@ -51,7 +51,7 @@ test("all errors are told at once, sorted by field, in the API server's words", 
   });
 });
 
-test("one error stands without brackets, and a core kind without a group", () => {
+test("a single error has no brackets, and a core kind no group", () => {
   const { response } = answer(ConfigMap, request, { errors: [required("data.key")] });
   expect(response.status?.message).toBe('ConfigMap "red" is invalid: data.key: Required value');
 });

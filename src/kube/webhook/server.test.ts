@@ -242,7 +242,7 @@ test("a new certificate serves new connections, while old ones go on", async () 
   expect((await call(path, review(), { agent: new Agent({ ca: authority.certificate }) })).servedBy).toBe("CN=second");
 });
 
-test("told to end it answers what was asked, takes nothing new, and closes idle connections", async () => {
+test("at shutdown it answers running requests, accepts no new ones, and closes idle connections", async () => {
   const validate = Promise.withResolvers<void>();
   const called = Promise.withResolvers<void>();
   server.register(L3VNI, async () => {

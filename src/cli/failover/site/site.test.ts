@@ -63,7 +63,7 @@ test("a member is over when nothing happens to it any more", () => {
   ]);
 });
 
-test("an error does not end a switch: the controller goes on", () => {
+test("an error does not end a switch: the controller continues", () => {
   const failing = member("web", { ...waiting, conditions: [...conditions("Error", "VolumeError", "disk"), ...conditions("InProgress")] });
   expect([stateOf(failing), isOver(failing)]).toEqual(["error", false]);
 });
@@ -81,7 +81,7 @@ test("the table has a line for each policy: wave, state, step, time and what it 
   ]);
 });
 
-test("of more than fit, what needs attention is shown and what is complete is counted", () => {
+test("if not all fit, members that need attention are listed and complete ones are counted", () => {
   const many = [...site, ...Array.from({ length: 40 }, (_, at) => member(`done-${at}`, completed(60, 20)))];
   const lines = drawSite(many, NOW, plain, 8);
   expect(lines).toHaveLength(9);
