@@ -115,6 +115,7 @@ export function addRouterAgent(options: RouterOptions): void {
     agent.overlay = new Overlay({
       ...options,
       ...options.overlay,
+      isConnected: () => sessions.isConnected,
       onChange: () => agent.publish(),
       onRepaired: (entries) => agent.floodRepaired(entries),
     });
@@ -210,9 +211,8 @@ class RouterAgent {
   /** Hands the current state to the status writer, which writes only changes. */
   publish(): void {
     if (!this.#last) return;
-    const { node } = this.#options;
     const { view, outcome } = this.#last;
-    const { uid } = view.node.metadata;
+    const { name: node, uid } = view.node.metadata;
     this.#options.writer.set(this.#key, {
       status: report(outcome, outcome.unavailable === undefined ? this.sessions.state : undefined, this.overlay?.state()),
       create: {

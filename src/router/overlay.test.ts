@@ -22,6 +22,7 @@ const inputs = {
     [200, [1, 2]],
   ]),
   peers: new Map([peer(2), peer(3), peer(4, false)]),
+  isConnected: true,
 };
 const afterRounds = (rounds: number, vteps: ReadonlyMap<number, readonly string[]>) => {
   let absent: ReturnType<typeof absentVteps> = new Map();
@@ -40,6 +41,10 @@ test("a live node that has a VNI and whose VTEP FRR lacks three times in a row i
       message: "VNI 110-111: FRR has no VTEP of node2, its EVPN routes do not arrive",
     },
   ]);
+});
+
+test("nothing is counted without a BGP session, and all is counted from the start when it is up again", () => {
+  expect(absentVteps({ ...inputs, isConnected: false }, new Map(), afterRounds(3, new Map()))).toEqual(new Map());
 });
 
 test("a VTEP that was there once in between counts from the start", () => {

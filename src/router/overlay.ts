@@ -40,6 +40,8 @@ interface OverlayParts extends OverlayOptions {
   readonly log: Log;
   readonly node: string;
   readonly router: { readonly namespaces: { readonly router: string }; readonly vnis: readonly LiveVni[] };
+  /** Whether a BGP session with the fabric is up. */
+  isConnected(): boolean;
   /** A path has begun to fail, to work, or to be unknown. */
   onChange(): void;
   /** Flood entries that the kernel had lost, as `vni110 100.65.0.2`. */
@@ -70,7 +72,8 @@ export class Overlay implements Runnable {
         if (!published || live.length === 0) return undefined;
         const observed = await overlay.observe(signal);
         const inputs = probeInputs({ node, live, members: published, keys, ...observed });
-        this.#absent = inputs ? absentVteps(inputs, observed.vteps, this.#absent) : new Map();
+        const isConnected = overlay.isConnected();
+        this.#absent = inputs ? absentVteps({ ...inputs, isConnected }, observed.vteps, this.#absent) : new Map();
         if (inputs) await this.#repairFlooding(inputs, observed, overlay, signal);
         return inputs;
       },
@@ -105,11 +108,13 @@ type AbsentVteps = ReadonlyMap<string, number>;
 
 /** Compares the nodes that have an L2 VNI applied with those that FRR knows for it. FRR does not list them for an L3 VNI. */
 export function absentVteps(
-  { index, vnis, members, peers }: Pick<ProbeInputs, "index" | "vnis" | "members" | "peers">,
+  { index, vnis, members, peers, isConnected }: Pick<ProbeInputs, "index" | "vnis" | "members" | "peers"> & { isConnected: boolean },
   vteps: ReadonlyMap<number, readonly string[]>,
   before: AbsentVteps,
 ): AbsentVteps {
   const absent = new Map<string, number>();
+  // Without a session there are no routes; after it is up again they take a moment.
+  if (!isConnected) return absent;
   for (const { vni, type } of vnis) {
     const known = new Set(vteps.get(vni));
     for (const other of type === "L2" ? (members.get(vni) ?? []) : []) {

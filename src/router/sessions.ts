@@ -63,6 +63,11 @@ export class RouterSessionPoller implements Runnable {
     return this.#poller.state;
   }
 
+  /** Whether a session with the fabric is up. */
+  get isConnected(): boolean {
+    return this.state?.sessions.some(({ vrf, state }) => vrf === "default" && state === "Established") ?? false;
+  }
+
   /** Something was changed, so that VNIs may follow: the next polls include them. */
   includeVnis(): void {
     this.#vnisUntil = this.#polls + VNIS_AFTER_CHANGE;

@@ -99,7 +99,9 @@ const overlay = s.object(
     vtep: s.optional(s.string({ doc: "The VTEP address of this node.", maxLength: 64 })),
     probed: s.optional(s.counter({ doc: "The number of probed paths: one for each VNI and probed node, and two for each probed VTEP." })),
     reached: s.optional(
-      s.counter({ doc: "The number of probed nodes to which everything passes. Updated only together with another change of the status." }),
+      s.counter({
+        doc: "The number of probed nodes that answer and to which nothing fails. Updated only together with another change of the status.",
+      }),
     ),
     failing: s.optional(s.list(failingPath, { doc: "Paths that do not work, the first 64.", maxItems: 64 })),
   },

@@ -55,6 +55,23 @@ export function lossOf(trains: Trains, peer: number): (PathLoss & { readonly sin
   return { lost, sent, since: first.at };
 }
 
+export function percentOf({ lost, sent }: PathLoss): number {
+  return Math.round((100 * lost) / sent);
+}
+
+/** By peer, for paths that lose packets. A value stays until it is far from what is measured: each change is a write. */
+export function lossPercents(trains: Trains, before: ReadonlyMap<number, number>): Map<number, number> {
+  const percents = new Map<number, number>();
+  for (const peer of trains.keys()) {
+    const loss = lossOf(trains, peer);
+    if (!loss) continue;
+    const percent = percentOf(loss);
+    const known = before.get(peer);
+    percents.set(peer, known !== undefined && Math.abs(percent - known) <= Math.max(10, known / 2) ? known : percent);
+  }
+  return percents;
+}
+
 /** Since when trains have lost something. */
 export function doubtSince(trains: Trains, peer: number): number | undefined {
   const loss = lossOf(trains, peer);

@@ -2,8 +2,8 @@ import { namespaceIdentity } from "../../hostnet/namespaces.ts";
 import type { Runnable } from "../../kube/controller/controller.ts";
 import type { Log } from "../../kube/log.ts";
 import { sleep } from "../../util/sleep.ts";
-import { ENOUGH, judge, keyOf, observe, type PairStates, type PathLoss, type ProbeResult, retain, type Verdict } from "./pairs.ts";
-import { lossOf, observeTrains, requiredSize, SMALLER, type Trains, trainsSince, vtepPairs } from "./datagrams.ts";
+import { ENOUGH, judge, keyOf, observe, type PairStates, type ProbeResult, retain, type Verdict } from "./pairs.ts";
+import { lossOf, lossPercents, observeTrains, percentOf, requiredSize, SMALLER, type Trains, trainsSince, vtepPairs } from "./datagrams.ts";
 import { peersOf } from "./peers.ts";
 import { probeMac, ProbeRoutes } from "./probe-routes.ts";
 import { ProbeSocket } from "./probe-socket.ts";
@@ -47,8 +47,8 @@ export interface ProbedPair {
 /** What the probes of this node have found. */
 export interface ProbeReport {
   readonly pairs: readonly ProbedPair[];
-  /** Datagrams of the last minute, by node, for paths that lose some. */
-  readonly loss: ReadonlyMap<string, PathLoss>;
+  /** Percent, by node, for paths that lose some datagrams. */
+  readonly loss: ReadonlyMap<string, number>;
   /** The largest datagram that passes, by node, where the required size does not. */
   readonly largest: ReadonlyMap<string, { readonly required: number; readonly passes: number | undefined }>;
 }
@@ -92,6 +92,8 @@ export class OverlayProber implements Runnable {
   #chosen: { inputs: ProbeInputs; turn: number; pairs: (Pair & { size: number })[] } | undefined;
   #states: PairStates = new Map();
   #trains: Trains = new Map();
+  /** Percent, by peer. */
+  #loss: ReadonlyMap<number, number> = new Map();
   #tick = 0;
   #printed = "";
 
@@ -121,13 +123,13 @@ export class OverlayProber implements Runnable {
       const early = verdict.state === "failing" && !isComplete({ peer, where, size }, verdict.since, pairs, this.#states, now);
       return [{ node, where, size, verdict: early ? { state: "ok" as const } : verdict }];
     });
-    const loss = new Map<string, PathLoss>();
+    const loss = new Map<string, number>();
     const largest = new Map<string, { required: number; passes: number | undefined }>();
     for (const peer of this.#vtepPeers(inputs)) {
       const node = inputs.peers.get(peer)?.node;
       if (node === undefined) continue;
       const lost = lossOf(this.#trains, peer);
-      if (lost && this.#knowsLoss(inputs, lost.since, now)) loss.set(node, lost);
+      if (lost && this.#knowsLoss(inputs, lost.since, now)) loss.set(node, this.#loss.get(peer) ?? percentOf(lost));
       const passes = SMALLER.find((size) => this.#states.get(keyOf({ peer, where: "udp", size }))?.losses === 0);
       largest.set(node, { required, passes });
     }
@@ -209,6 +211,7 @@ export class OverlayProber implements Runnable {
     void this.#socket.round(lines, now, WAIT_MS, signal).then((results) => {
       this.#states = observe(this.#states, results);
       this.#trains = observeTrains(this.#trains, results, now);
+      this.#loss = lossPercents(this.#trains, this.#loss);
       this.#noteChange();
     });
   }

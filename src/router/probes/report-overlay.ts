@@ -18,7 +18,7 @@ export interface OverlayReport {
   readonly failing: readonly FailingPath[];
   /** Neither answered nor failing. */
   readonly unknown: number;
-  /** Other nodes to which everything passes. */
+  /** Other nodes that answer, and to which nothing fails. */
   readonly reached: number;
 }
 
@@ -37,14 +37,15 @@ export function overlayReport({ pairs, loss, largest }: ProbeReport, unrouted: r
         largest.get(node),
       ),
     );
-  for (const [node, { lost, sent }] of loss) {
+  for (const [node, percent] of loss) {
     // A path that fails entirely has its own entry.
     if (failing.some((path) => path.node === node && path.vnis === undefined)) continue;
-    failing.push({ node, reason: "Loss", message: `${Math.round((100 * lost) / sent)} % loss on the underlay to ${node}` });
+    failing.push({ node, reason: "Loss", message: `${percent} % loss on the underlay to ${node}` });
   }
   const unknown = pairs.filter(({ verdict }) => verdict.state === "unknown");
-  const notReached = new Set([...failing, ...unknown].map(({ node }) => node));
-  return { probed: pairs.length, failing, unknown: unknown.length, reached: nodes.filter((node) => !notReached.has(node)).length };
+  const failed = new Set(failing.map(({ node }) => node));
+  const answered = new Set(pairs.flatMap(({ node, verdict }) => (verdict.state === "ok" && !failed.has(node) ? [node] : [])));
+  return { probed: pairs.length, failing, unknown: unknown.length, reached: answered.size };
 }
 
 function failingPaths(
@@ -103,6 +104,7 @@ export function overlayReachable(report: OverlayReport | undefined): ConditionRe
           .join("; ") + more,
     };
   }
-  if (unknown > 0) return { type, status: "Unknown", reason: "NotObserved", message: `${unknown} of ${probed} paths not observed` };
+  if (unknown > 0)
+    return { type, status: "Unknown", reason: "NotObserved", message: `Not all of the ${probed} paths were observed lately` };
   return { type, status: "True", reason: "AllAnswered", message: `${probed} paths answered` };
 }

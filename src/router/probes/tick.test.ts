@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { lossOf, observeTrains, type Trains, trainSizes } from "./datagrams.ts";
+import { lossOf, lossPercents, observeTrains, type Trains, trainSizes } from "./datagrams.ts";
 import { observe, type PairId, type ProbeResult } from "./pairs.ts";
 import type { LocalVni, Pair } from "./prober.ts";
 import { isComplete, planTick, SLOTS } from "./tick.ts";
@@ -99,4 +99,12 @@ test("a path loses packets if two trains lost some, and one in twenty altogether
 test("trains without any answer are no loss", () => {
   expect(lossOf(after(0, 0, 5, 10, 10, 10), 2)).toBeUndefined();
   expect(lossOf(after(0, 0, 3, 10, 3), 2)).toEqual({ lost: 6, sent: 40, since: 2_000 });
+});
+
+test("a reported percentage stays until the loss is another one", () => {
+  const first = lossPercents(after(3, 3, 3), new Map());
+  expect(first).toEqual(new Map([[2, 30]]));
+  expect(lossPercents(after(4, 4, 4), first)).toEqual(first);
+  expect(lossPercents(after(8, 8, 8), first)).toEqual(new Map([[2, 80]]));
+  expect(lossPercents(after(0, 0, 0), first)).toEqual(new Map());
 });
