@@ -12,13 +12,12 @@ export type VtyErrorCode =
   /** The line cannot be sent, or the answer is not what the command promises. */
   | "Malformed";
 
-/** An FRR daemon could not be reached, or rejected a command. Passwords are masked, since it goes into logs and statuses. */
+/** Passwords are masked, since it goes into logs and statuses. */
 export class VtyError extends Error {
   override readonly name = "VtyError";
   readonly code: VtyErrorCode;
   readonly daemon: string;
   readonly line: string;
-  /** FRR's own words, without the percent sign it begins them with. */
   readonly text: string;
   readonly status: number | undefined;
 
@@ -32,7 +31,7 @@ export class VtyError extends Error {
   }
 }
 
-/** FRR itself is not there, or its programs fail. */
+/** FRR is not installed, or its programs fail. */
 export class FrrError extends Error {
   override readonly name = "FrrError";
   readonly code: "NotInstalled" | "NotStarted" | "ReloadFailed";

@@ -5,17 +5,16 @@ import { join } from "node:path";
 export interface FrrExecOptions {
   netns?: string;
   root?: string;
-  /** Directories of ours that have to be there, under the same name, below another root. */
+  /** Our directories that must exist under the same path below another root. */
   directories: readonly string[];
 }
 
 export interface ExecResult {
   readonly code: number | null;
-  /** Standard output and error. */
   readonly output: string;
 }
 
-// In a mount namespace of its own, so that nothing is left mounted below the root. What is unmounted outside goes away inside, too.
+// In a separate mount namespace, so that nothing stays mounted below the root. What is unmounted outside disappears inside, too.
 const ENTER_ROOT = `set -e
 root=$1; shift
 mount -t proc proc "$root/proc"
@@ -30,7 +29,7 @@ done
 shift
 exec chroot "$root" "$@"`;
 
-/** Where the programs of an FRR run: in a network namespace, and with another root directory where the machine's own FRR is not the one wanted. */
+/** Where the programs of FRR run: in a network namespace, and in another root directory if another FRR than the machine's is wanted. */
 export class FrrExec {
   readonly #options: FrrExecOptions;
 
@@ -38,7 +37,7 @@ export class FrrExec {
     this.#options = options;
   }
 
-  /** Where a path of the jail is for us. */
+  /** The path of a file of the other root. */
   path(inside: string): string {
     return this.#options.root ? join(this.#options.root, inside) : inside;
   }
@@ -51,14 +50,13 @@ export class FrrExec {
     return netns ? ["nsenter", `--net=/run/netns/${netns}`, ...entered] : entered;
   }
 
-  /** Runs a program to its end. */
   async run(program: string, args: readonly string[], signal: AbortSignal): Promise<ExecResult> {
     let output = "";
     const code = await this.#ended(program, args, "pipe", signal, (text) => (output += text));
     return { code, output };
   }
 
-  /** With its output in a file: FRR 10's daemons keep what they were given, and out of two pipes errors come in another order than between the words. */
+  /** Output goes to a file: FRR 10's daemons keep an inherited pipe, and two pipes would mix up the order of output and errors. */
   async runIntoFile(program: string, args: readonly string[], outputFile: string, signal: AbortSignal): Promise<ExecResult> {
     const file = await open(outputFile, "w", 0o640);
     try {
@@ -86,7 +84,7 @@ export class FrrExec {
     });
   }
 
-  /** The numbers behind `frr` and `frrvty` in there; they differ from root to root. Undefined where FRR is not installed. */
+  /** The ids of `frr` and `frrvty`; they differ between roots. Undefined if FRR is not installed. */
   async accounts(): Promise<{ user: number; group: number; vtyGroup: number } | undefined> {
     const [passwd, groups] = await Promise.all([readFile(this.path("/etc/passwd"), "utf8"), readFile(this.path("/etc/group"), "utf8")]);
     const [, user, group] = /^frr:[^:]*:(\d+):(\d+):/m.exec(passwd) ?? [];

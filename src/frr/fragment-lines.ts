@@ -13,7 +13,6 @@ export function desiredLinePaths(fragments: readonly Fragment[]): Set<string> {
   return paths;
 }
 
-/** What is left of the lines when only wanted ones may stay. */
 export function onlyDesired(lines: readonly ConfigLine[], wanted: ReadonlySet<string>, path = ""): ConfigLine[] {
   return lines.flatMap(({ line, inside }) => {
     const here = `${path}\n${line}`;

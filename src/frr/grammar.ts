@@ -1,4 +1,7 @@
-/** What FRR makes of the lines we render, as learned on 8.4 and 10: which are contexts, which exclude each other, how each is undone, what goes with it. */
+/**
+ * How FRR 8.4 and 10 treat the lines that we render: which are contexts, which exclude each other, how each is removed, and what is removed
+ * with it.
+ */
 
 export type Path = readonly string[];
 
@@ -13,7 +16,6 @@ const CONTEXTS: readonly { inside: RegExp; line: RegExp }[] = [
   { inside: /^key chain \S+$/, line: /^key \d+$/ },
 ];
 
-/** Whether FRR takes the line as the opening of a context. */
 export function isContext(path: Path, line: string): boolean {
   const inside = path.join("\n");
   return CONTEXTS.some((context) => context.line.test(line) && context.inside.test(inside));
@@ -25,7 +27,7 @@ export function closingOf(context: string): string {
   return kind ? `exit-${kind}` : "exit";
 }
 
-/** One way to write what the versions write differently: 10 leaves out a number that 8.4 prints, and has no name for a community. */
+/** One form for what the versions print differently: 10 omits a number that 8.4 prints, and prints communities without a name. */
 export function normalizeLine(line: string): string {
   if (line.startsWith("neighbor ") && line.endsWith(" ebgp-multihop")) return `${line} 255`;
   return line.startsWith("set community internet") ? line.replace("internet", "0:0") : line;
@@ -36,7 +38,7 @@ export function isBare(path: Path, line: string): boolean {
   return path.length === 0 ? /^(vrf|interface) /.test(line) : line.startsWith("address-family ");
 }
 
-/** Lines that FRR says of itself, or of the machine, and a banner, which cannot be taken back: never ours to remove. */
+/** Lines about FRR itself or the machine, and a banner, which cannot be removed: never ours to remove. */
 export function isBuiltInLine(path: Path, line: string): boolean {
   return path.length === 0 && ITS_OWN.test(line);
 }
@@ -44,19 +46,19 @@ export function isBuiltInLine(path: Path, line: string): boolean {
 const ITS_OWN =
   /^(frr (version|defaults) |(no )?(ip|ipv6) forwarding$|hostname |(no )?banner |service integrated-vtysh-config$|Building configuration|Current configuration)/;
 
-/** What was there before: the other lines of a slot cannot stay once the new one is there. */
+/** At most one line can be in a slot. */
 export interface Slot {
   readonly name: string;
-  /** Sending another line of the slot replaces the first one, so that it must not be undone before. */
+  /** Another line replaces the first one, which must not be removed before. */
   readonly replaces: boolean;
 }
 
-/** Where only one line can be: the slots that this one takes. */
+/** The slots of a line. */
 export function slotsOf(path: Path, line: string): readonly Slot[] {
   if (path.length === 0) return topSlots(line);
   const [top = "", sub = ""] = path;
   if (top.startsWith("vrf ")) {
-    // One VNI in a VRF, and one VRF of a VNI; FRR wants the old one gone first.
+    // One VNI per VRF, and one VRF per VNI; FRR requires the old one to be removed first.
     return line.startsWith("vni ") ? [exclusive(`${top} vni`), exclusive(line)] : [];
   }
   if (top.startsWith("router bgp ")) return bgpSlots(line).map(({ name, replaces }) => ({ name: `${path.join("\n")}\n${name}`, replaces }));
@@ -105,7 +107,6 @@ const PROFILE_DEFAULTS: Readonly<Record<string, number>> = {
   "echo receive-interval": 50,
 };
 
-/** The line that takes this one back. */
 export function negate(path: Path, line: string): string {
   if (path[0] === "bfd") {
     const [, setting = ""] = PROFILE_VALUE.exec(line) ?? [];
@@ -115,7 +116,7 @@ export function negate(path: Path, line: string): string {
   return line.startsWith("no ") ? line.slice("no ".length) : `no ${line}`;
 }
 
-/** A neighbor's own lines begin like this, in its instance and its address families, and go when the neighbor goes. */
+/** Lines of a neighbor begin like this, in its instance and its address families, and are removed with it. */
 export function neighborOf(line: string): string | undefined {
   return /^neighbor (\S+) (?:interface )?remote-as /.exec(line)?.[1];
 }
@@ -130,7 +131,7 @@ export function isDefaultInstance({ path, line }: { path: Path; line: string }):
   return path.length === 0 && /^router bgp \S+$/.test(line);
 }
 
-/** An instance, or the VNI that holds one: when all of these go, BGP is gone. */
+/** An instance, or the VNI of one: without any of these, BGP is gone. */
 export function isOfBgp({ path, line }: { path: Path; line: string }): boolean {
   return path.length === 0 ? line.startsWith("router bgp ") : (path[0]?.startsWith("vrf ") ?? false) && line.startsWith("vni ");
 }
@@ -138,7 +139,7 @@ export function isOfBgp({ path, line }: { path: Path; line: string }): boolean {
 const TOP_ORDER = [/^hostname /, /^log /, /^(ip|ipv6) nht /, /^(ip|ipv6|bgp) \S+-list |^(ip|ipv6) prefix-list /, /^route-map /, /^bfd$/];
 const OF_USERS = TOP_ORDER.length + 1;
 
-/** Lower comes first when both are new. What uses a policy comes after it, a VRF's instance after the default one, and a VNI after the instance that takes it. */
+/** Lower first. Users come after their policy, a VRF's instance after the default one, and a VNI after its instance. */
 export function addRank(path: Path, line: string): number {
   if (path.length === 0) {
     if (line.startsWith("router bgp ")) return OF_USERS + (line.includes(" vrf ") ? 1 : 0);
@@ -160,7 +161,7 @@ export function fileRank(path: Path, line: string): number {
   return path.length === 0 && line.startsWith("vrf ") ? OF_USERS - 1 : addRank(path, line);
 }
 
-/** Whether it may be used by others: then it is removed after they changed, and not before. */
+/** Whether others may use it: then it is removed after they changed. */
 export function isPolicy(path: Path, line: string): boolean {
   return addRank([], path[0] ?? line) < OF_USERS;
 }

@@ -11,22 +11,21 @@ import { openTransactions } from "./show.ts";
 import { keepRunning, type RestartCause } from "./supervisor.ts";
 
 export interface FrrInstanceOptions {
-  /** FRR's pathspace (-N): `vtysh -N <name>` speaks to this router. */
+  /** FRR's pathspace (-N): `vtysh -N <name>` connects to this router. */
   name: string;
-  /** A named network namespace; without one the daemons run in ours. */
+  /** A named network namespace; our own by default. */
   netns?: string;
   /** Sockets and pid files; default `/run/frr/<name>`. */
   runDirectory?: string;
-  /** The boot file and the daemons' logs. */
+  /** For the boot file and the logs. */
   stateDirectory: string;
-  /** A directory with another Debian in it, whose FRR is used. */
+  /** A directory with another Debian, whose FRR is used. */
   root?: string;
-  /** Where bgpd listens; 0 to only dial. */
+  /** The port of bgpd; 0 for outgoing connections only. */
   bgpPort?: number;
   /** How long a daemon may take to answer. */
   deadlineMs?: number;
   log: Logger;
-  /** A daemon was restarted. */
   onRestart?: (daemon: Daemon, cause: RestartCause) => void;
 }
 
@@ -36,19 +35,19 @@ const NETLINK_BUFFER = 90_000_000;
 const START_MS = 30_000;
 const STOP_MS = 5_000;
 
-/** The daemons of one router: started so that they outlive us, and found again by the next of us. */
+/** The daemons of one router. They outlive this process, and the next one finds them. */
 export class FrrInstance {
   readonly name: string;
   readonly runDirectory: string;
   readonly stateDirectory: string;
-  /** What daemons are given when they start. Whoever configures the router writes it. */
+  /** The configuration that the daemons read at start, written by whoever configures the router. */
   readonly bootFile: string;
   readonly router: FrrClient;
   readonly exec: FrrExec;
   readonly #options: FrrInstanceOptions;
   readonly #log: Logger;
   readonly #logDirectory: string;
-  /** Where the daemons have what cannot be told to go elsewhere. */
+  /** For files whose path cannot be configured. */
   readonly #pathspace: string;
   #version: FrrVersion | undefined;
   /** mgmtd's transactions at the last probe. */
@@ -68,7 +67,7 @@ export class FrrInstance {
     this.#pathspace = `/run/frr/${name}`;
   }
 
-  /** Has every daemon running: takes over those that do, starts the others and gives them the boot file. */
+  /** Adopts running daemons, and starts the others with the boot file. */
   async start(signal: AbortSignal): Promise<void> {
     await this.#prepareDirectories();
     const version = await this.version(signal);
@@ -107,7 +106,6 @@ export class FrrInstance {
     return join(this.#logDirectory, `${daemon}.log`);
   }
 
-  /** Ends every daemon. */
   async stop(): Promise<void> {
     this.router.close();
     const daemons: readonly Daemon[] = ["staticd", "bfdd", "bgpd", "zebra", "mgmtd"];
@@ -115,7 +113,7 @@ export class FrrInstance {
     for (const directory of [this.runDirectory, this.#pathspace]) await rm(directory, { recursive: true, force: true });
   }
 
-  /** Of the programs, not of what runs. */
+  /** Of the installed programs. */
   async version(signal: AbortSignal): Promise<FrrVersion> {
     if (this.#version) return this.#version;
     await this.#prepareDirectories();
@@ -136,7 +134,7 @@ export class FrrInstance {
     if (!accounts) throw new FrrError("NotInstalled", "FRR is not installed: there is no user frr; install the Debian package frr");
     try {
       for (const directory of [this.#pathspace, this.runDirectory, this.#logDirectory]) await mkdir(directory, { recursive: true });
-      // bfdd leaves a socket there that anyone might write to, so that others must not come as far.
+      // bfdd leaves a socket there that anyone could write to, so the directory is private.
       await chown(this.runDirectory, accounts.user, accounts.vtyGroup);
       await chmod(this.runDirectory, 0o750);
       await chown(this.#logDirectory, accounts.user, accounts.group);
@@ -159,7 +157,7 @@ export class FrrInstance {
     return true;
   }
 
-  /** On the connection that is there anyway: mgmtd forgets what another session is committing when one ends. */
+  /** On the existing connection: mgmtd forgets what another session is committing when one ends. */
   async #answers(daemon: Daemon, signal: AbortSignal): Promise<boolean> {
     try {
       await (await this.router.vty(daemon, signal)).must("enable", signal);
@@ -169,7 +167,9 @@ export class FrrInstance {
     }
   }
 
-  /** When zebra or staticd leaves at the wrong moment, mgmtd waits for it in a transaction for ten minutes: it answers, but takes no change. */
+  /**
+   * If zebra or staticd exits at the wrong moment, mgmtd waits for it in a transaction for ten minutes: it answers, but accepts no change.
+   */
   async #commits(signal: AbortSignal): Promise<boolean> {
     const before = this.#transactions;
     this.#transactions = await openTransactions(this.router, signal);
@@ -190,8 +190,8 @@ export class FrrInstance {
   }
 
   /**
-   * A daemon that finds no zebra when it starts looks again after ten seconds, and what bgpd is told of BFD until then is lost: the sessions go on
-   * unwatched. Where zebra does not come it is for zebra's own supervision to say.
+   * A daemon that finds no zebra at its start retries after ten seconds, and bgpd loses its BFD settings until then: the sessions run
+   * without BFD. If zebra does not start, its own supervision reports it.
    */
   async #zebraIsThere(signal: AbortSignal): Promise<void> {
     const until = performance.now() + START_MS;
@@ -210,7 +210,7 @@ export class FrrInstance {
       });
     if (ended.code !== 0) throw new FrrError("NotStarted", `${daemon} exited with code ${ended.code}: ${ended.output.trim().slice(-500)}`);
     await this.router.vty(daemon, signal).catch(async (cause: unknown) => {
-      // Errors after it detached from its terminal are only in its log.
+      // Errors after it has detached are only in its log.
       const log = await readFile(this.#logFile(daemon), "utf8").catch(() => "");
       throw new FrrError("NotStarted", `${daemon} does not answer: ${log.trim().split("\n").at(-1) ?? ""}`, cause);
     });
@@ -223,9 +223,9 @@ export class FrrInstance {
     // No vty on TCP.
     flags.push("-A", "127.0.0.1", "-P", "0");
     if (daemon !== "mgmtd") flags.push("-z", this.#file("zserv", "api"));
-    // Its own file would be read with the lines of other daemons in it, each a complaint, some misread: vtysh knows whose is whose.
+    // vtysh assigns lines to daemons; a daemon would reject or misread the lines of others in a common file.
     if (daemon !== "mgmtd" && (daemon !== "staticd" || version.major < 10)) flags.push("-f", "/dev/null");
-    // What does not fit into the socket's buffer is lost to zebra for good.
+    // zebra never recovers netlink messages that do not fit into the buffer.
     if (daemon === "zebra") flags.push("-K", String(KEEP_ROUTES_SECONDS), "-s", String(NETLINK_BUFFER));
     if (daemon === "bgpd" && this.#options.bgpPort !== undefined) flags.push("-p", String(this.#options.bgpPort));
     return flags;
@@ -240,7 +240,7 @@ export class FrrInstance {
     }
   }
 
-  /** One that hangs does not hear a SIGTERM, and one that hears it may take too long. */
+  /** A hanging daemon ignores SIGTERM. */
   async #end(daemon: Daemon, how: "SIGTERM" | "SIGKILL"): Promise<void> {
     const pid = await this.#pid(daemon);
     if (pid !== undefined) process.kill(pid, how);
@@ -254,7 +254,7 @@ export class FrrInstance {
   async #pid(daemon: Daemon): Promise<number | undefined> {
     const pid = Number(await readFile(this.#file(daemon, "pid"), "utf8").catch(() => ""));
     if (!Number.isInteger(pid) || pid <= 1) return undefined;
-    // The number may have been given to another process since; and one that nobody waited for is dead all the same.
+    // The pid may belong to another process by now, and a zombie counts as dead.
     const [, name, state] = /^\d+ \((.*)\) (\S)/.exec(await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "")) ?? [];
     return name === daemon && state !== "Z" && state !== "X" ? pid : undefined;
   }

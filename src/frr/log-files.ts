@@ -5,7 +5,7 @@ import { pause } from "../util/sleep.ts";
 const MAX_BYTES = 10 * 1024 * 1024;
 const CHECK_EVERY_MS = 10_000;
 
-/** Keeps logs from filling the disk, until the signal. An error is reported once, until it is over. */
+/** Bounds the size of logs. An error is reported once, until it is over. */
 export async function boundLogs(
   paths: readonly string[],
   onError: (path: string, error: unknown) => void,
@@ -27,8 +27,8 @@ export async function boundLogs(
 }
 
 /**
- * Copies a large log to `<path>.1` and empties it. It is not renamed, because FRR does not reopen a log from its command line on SIGUSR1; it appends,
- * so it goes on at the new end.
+ * Copies a large log to `<path>.1` and truncates it. It is not renamed, because FRR does not reopen a log from its command line on SIGUSR1;
+ * it appends, so it continues at the new end.
  */
 export async function emptyIfLarge(path: string, maxBytes: number): Promise<void> {
   const { size } = await stat(path).catch((error: NodeJS.ErrnoException) => {

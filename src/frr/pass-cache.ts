@@ -9,21 +9,21 @@ import type { FrrVersion } from "./client.ts";
 
 const memories = new WeakMap<FrrInstance, PassCache>();
 
-/** What one pass knows at its end, and the next one need not work out again. All of it can be computed again. */
+/** What one pass knows at its end, to save work in the next. All of it can be recomputed. */
 export class PassCache {
   readonly dialect: VersionFormat;
   readonly desired = new DesiredLines();
   readonly fragments = new Map<string, Fragment>();
-  /** What FRR made of free text. */
+  /** FRR's lines for raw text. */
   appliedRaw: { readonly text: string; readonly entries: readonly ConfigEntry[] } | undefined;
   readonly #version: string;
   #differed = "";
-  /** What FRR had when all that was asked for was there, and nothing else. */
+  /** FRR's lines when they matched the desired ones exactly. */
   #clean: ReadonlyMap<string, Block> | undefined;
   /** The same, to go on with. */
   #have: ConfigSet | undefined;
   #isTrusted = false;
-  /** Of the daemons that have that still, as far as we know. */
+  /** The daemons that have these lines. */
   #identity: string | undefined;
 
   private constructor(version: FrrVersion) {
@@ -31,7 +31,7 @@ export class PassCache {
     this.dialect = new VersionFormat(version);
   }
 
-  /** A pass that breaks off gives nothing back: what it knew may be wrong by then. */
+  /** An interrupted pass stores nothing: its knowledge may be wrong. */
   static take(instance: FrrInstance, version: FrrVersion): PassCache {
     const memory = memories.get(instance);
     memories.delete(instance);
@@ -42,7 +42,7 @@ export class PassCache {
     memories.set(instance, this);
   }
 
-  /** Lines that FRR has and no owner wants, and the reverse. Only what is not as it was when all was well has to be looked at. */
+  /** Lines without an owner, and missing ones. Compares only what changed since the last exact match. */
   differences(have: ConfigSet): Differences {
     const clean = this.#clean;
     const isStray = (entry: ConfigEntry) => !this.desired.has(entry) && !isBuiltInLine(entry.path, entry.line);
@@ -69,7 +69,7 @@ export class PassCache {
     return this.dialect.daemons.flatMap((daemon) => have.inDaemon(daemon, entry) ?? []);
   }
 
-  /** All that is asked for is there now, and nothing else. */
+  /** The desired lines are present, and no others. */
   isClean(have: ConfigSet, identity: string): void {
     this.#clean = have.share();
     this.#have = have;
@@ -78,7 +78,7 @@ export class PassCache {
     this.desired.touched.clear();
   }
 
-  /** Every desired line must be there by now, although it was not read back. */
+  /** All desired lines must be present, although they were not read back. */
   trust(have: ConfigSet, identity: string): void {
     this.#have = have;
     this.#isTrusted = true;
@@ -89,24 +89,24 @@ export class PassCache {
     return this.#isTrusted;
   }
 
-  /** Whether this differs in other ways than the last time that a repair was tried: once is enough. */
+  /** Whether these differences are new since the last repair: one attempt is enough. */
   isNew(differed: readonly string[]): boolean {
     const before = this.#differed;
     this.#differed = differed.join("\n");
     return this.#differed !== "" && this.#differed !== before;
   }
 
-  /** FRR was left otherwise: the next pass has to look for itself. */
+  /** The next pass must read everything. */
   isInDoubt(): void {
     this.#identity = undefined;
   }
 
-  /** What FRR had then, if it is still the same daemons. */
+  /** The lines of the last read, if the daemons are the same. */
   lastRead(identity: string): ConfigSet | undefined {
     return this.#identity === identity ? this.#have : undefined;
   }
 
-  /** The fragment, or its equal that is known already. */
+  /** Returns the known equal fragment, if any. */
   known(fragment: Fragment): Fragment {
     const known = this.fragments.get(fragment.owner);
     return known && areSame(known.lines, fragment.lines) ? known : fragment;

@@ -1,4 +1,4 @@
-/** Why FRR would not take this as the password of a session: up to 80 characters, and a space would end it. The message never contains it. */
+/** Up to 80 characters without spaces. The message never contains the password. */
 export function passwordProblem(password: string): string | undefined {
   if (password === "") return "is empty";
   if (password.length > 80) return "has more than 80 characters";

@@ -5,10 +5,10 @@ import type { Fragment } from "./fragment.ts";
 import { isBuiltInLine } from "./grammar.ts";
 import { lineTexts, NO_CHANGE, type FragmentOutcome, type RunningState } from "./running-state.ts";
 
-/** Free text is FRR's own script's to bring in, all of it at once, and FRR's to put into words: its lines have one owner. */
+/** Raw text is applied by FRR's own script as a whole, and its lines have one owner. */
 export const RAW = "RawFRRConfig";
 
-/** MetalLB's ConfigMap of lines for FRR as they are. */
+/** MetalLB's ConfigMap with raw lines for FRR. */
 export const EXTRAS = "ConfigMap/bgpextras";
 
 export function isRaw({ owner }: Pick<Fragment, "owner">): boolean {
@@ -23,7 +23,7 @@ export function rawText(fragments: ReadonlyMap<string, Fragment>): string {
   return print(merge(rawsAmong(fragments)));
 }
 
-/** Puts one owner's text in, or takes it away. What FRR rejects leaves everything as it was. */
+/** Sets or removes one owner's text. If FRR rejects it, nothing changes. */
 export async function putRaw(running: RunningState, owner: string, fragment: Fragment | undefined): Promise<FragmentOutcome> {
   const { fragments } = running.memory;
   const put = (fragment: Fragment | undefined) => (fragment ? fragments.set(owner, fragment) : fragments.delete(owner));

@@ -8,7 +8,7 @@ import type { ExecResult } from "./exec.ts";
 
 const SCRIPT = "/usr/lib/frr/frr-reload.py";
 
-/** The lines by which FRR's own script would bring the router to this configuration, each context spelled out. None: it is there. */
+/** The lines that FRR's script would send, with their contexts; empty if there is no difference. */
 export async function reloadDifference(instance: FrrInstance, text: string, signal: AbortSignal): Promise<string[]> {
   const { code, output } = await script(instance, text, "--test", signal);
   if (code !== 0) throw new FrrError("ReloadFailed", `frr-reload.py --test: ${errorsIn(output)}`);
@@ -16,7 +16,7 @@ export async function reloadDifference(instance: FrrInstance, text: string, sign
   return blocks.flatMap((block) => block.split("\n")).filter((line) => line.trim() !== "");
 }
 
-/** Has FRR's own script bring the router to this configuration. What it rejects stays undone, and the rest is done. */
+/** Applies the configuration with FRR's script. Rejected lines are skipped. */
 export async function reload(instance: FrrInstance, text: string, signal: AbortSignal): Promise<void> {
   const { code, output } = await script(instance, text, "--reload", signal);
   if (code !== 0) throw new FrrError("ReloadFailed", `frr-reload.py --reload: ${errorsIn(output)}`);
@@ -26,25 +26,24 @@ async function script(instance: FrrInstance, text: string, mode: "--test" | "--r
   await access(instance.exec.path(SCRIPT)).catch((cause: unknown) => {
     throw new FrrError("NotInstalled", `${instance.exec.path(SCRIPT)} does not exist; install the Debian package frr-pythontools`, cause);
   });
-  // In a directory of its own: the script may end by writing what is running over the frr.conf there, which must not be the boot file.
+  // In a separate directory: the script may write the running configuration over the frr.conf there, which must not be the boot file.
   const directory = await mkdtemp(join(instance.stateDirectory, "reload-"));
   try {
     const file = join(directory, "frr.conf");
     await writeFile(file, withHostname(text));
     const paths = ["--vty_socket", instance.runDirectory, "--confdir", directory, "--rundir", directory];
-    // vtysh says what is wrong on one stream, and where on the other.
+    // vtysh prints the error on one stream, and its position on the other.
     return await instance.exec.runIntoFile(SCRIPT, [mode, "--stdout", ...paths, file], join(directory, "output"), signal);
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
 }
 
-/** vtysh says the machine's name with every configuration, and the script would take it away again. */
+/** vtysh adds the host name to every configuration, and the script would remove it again. */
 function withHostname(text: string): string {
   return /^hostname /m.test(text) ? text : `hostname ${hostname()}\n${text}`;
 }
 
-/** FRR's own error messages in the output of the script, each once and with its line. */
 function errorsIn(output: string): string {
   // The script prints the output of vtysh as Python prints bytes.
   const text = stripVTControlCharacters(output).replaceAll(String.raw`\n`, "\n");

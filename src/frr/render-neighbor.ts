@@ -2,12 +2,10 @@ import type { Address } from "../ip/address.ts";
 import type { ConfigLine } from "./fragment.ts";
 
 export interface NeighborSettings {
-  /** An address, or the interface of an unnumbered neighbor. */
   readonly peer: Address | { readonly interface: string };
-  /** The AS number of the BGP instance. */
   readonly asn: number;
   readonly remoteAs: number | string;
-  /** The AS number that the neighbor sees, where it is not the instance's. */
+  /** The AS number that the neighbor sees, if not the instance's. */
   readonly localAs?: number | undefined;
   readonly port?: number | undefined;
   readonly password?: string | undefined;

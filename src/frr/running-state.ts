@@ -14,9 +14,8 @@ import { reload } from "./reload.ts";
 export interface FragmentOutcome {
   /** The number of lines sent to FRR, reverted ones included. */
   readonly sent: number;
-  /** The same in words, passwords masked. */
   readonly lines: readonly string[];
-  /** Nothing of the fragment is there then, and its earlier form holds. */
+  /** Nothing of the fragment was applied, and its earlier version stays. */
   readonly rejected?: RejectedLine;
   /** Lines cannot express it: the default instance has another AS. Nothing was sent. */
   readonly rebuild?: true;
@@ -32,13 +31,12 @@ export class RunningState {
   readonly #signal: AbortSignal;
   readonly #console: ConfigSession;
   #have: ConfigSet;
-  /** What FRR has was read in this pass. Otherwise it is what the last pass read at its end, and it may have changed since. */
+  /** Whether the lines were read in this pass. Otherwise they are from the end of the last one, and may have changed since. */
   #isFresh: boolean;
-  /** All that is asked for is known to be there: nothing was sent since it was compared. */
+  /** Whether the desired lines are known to be present: nothing was sent since the comparison. */
   #isIntact = false;
-  /** Something was sent since the last reading. */
+  /** Whether something was sent since the last read. */
   #isAhead = false;
-  /** The keys of lines that this pass added or removed. */
   readonly #touched = new Set<string>();
 
   private constructor(instance: FrrInstance, memory: PassCache, identity: string, have: ConfigSet | undefined, signal: AbortSignal) {
@@ -51,7 +49,7 @@ export class RunningState {
     this.#isFresh = have === undefined;
   }
 
-  /** Goes by what the last pass read back at its end, if there was one and the daemons are still the same; otherwise looks. */
+  /** Uses the lines of the last pass if the daemons are the same; otherwise reads. */
   static async of(instance: FrrInstance, prepare: (memory: PassCache) => void, signal: AbortSignal): Promise<RunningState> {
     const { router } = instance;
     const memory = PassCache.take(instance, await router.version(signal));
@@ -77,19 +75,17 @@ export class RunningState {
     return this.#isIntact;
   }
 
-  /** Whether what was read last may no longer be so. */
+  /** Whether the lines may have changed since they were read. */
   get isToBeRead(): boolean {
     return this.#isAhead || !this.#isFresh;
   }
 
-  /** Whether this pass added or removed the line. */
   hasTouched({ key }: ConfigEntry): boolean {
     return this.#touched.has(key);
   }
 
-  /** The whole configuration as it is wanted now, in the words of this FRR. */
   get configuration(): string {
-    // What FRR and vtysh say of themselves is part of what the script compares, and the machine's name is among it whatever the daemons are called.
+    // The script also compares lines about FRR and vtysh themselves, and the machine's host name.
     const itself = new Set([`hostname ${hostname()}`]);
     for (const { path, line } of this.#have) if (isBuiltInLine(path, line) && !/^(hostname|no banner) /.test(line)) itself.add(line);
     return this.memory.dialect.text([...[...itself].map((line) => ({ line })), ...merge([...this.memory.fragments.values()])]);
@@ -112,7 +108,7 @@ export class RunningState {
     return this.#isIntact || entries.every((entry) => this.#have.has(entry));
   }
 
-  /** Gives an owner other lines than before. What FRR rejects is taken back, and the owner has what it had. */
+  /** Replaces the lines of an owner. If FRR rejects one, the earlier lines are restored. */
   async exchange(owner: string, entries: readonly ConfigEntry[]): Promise<FragmentOutcome> {
     const { desired } = this.memory;
     const before = desired.of(owner);
@@ -136,7 +132,7 @@ export class RunningState {
     for (const change of list) await attempt.try(change);
   }
 
-  /** Has FRR's own script bring in the whole configuration, and looks at what came of it. Its words when it fails. */
+  /** Applies the whole configuration with FRR's script and reads the result. Returns its message if it fails. */
   async reload(): Promise<string | undefined> {
     let problem: string | undefined;
     try {
@@ -149,7 +145,7 @@ export class RunningState {
     return problem;
   }
 
-  /** The pass is over. The next one begins where this one ended. */
+  /** Ends the pass and stores its state for the next one. */
   close(left: "clean" | "trusted" | "in doubt"): void {
     this.#console.close();
     if (left === "clean") this.memory.isClean(this.#have, this.#identity);

@@ -1,7 +1,6 @@
 import { backoffMs } from "../util/backoff.ts";
 import { sleep } from "../util/sleep.ts";
 
-/** What one poll of FRR found. */
 export interface PollResult<T> {
   readonly state: T;
   /** Changes when a daemon is restarted. */
@@ -13,7 +12,7 @@ export interface PollResult<T> {
 
 export interface FrrPollerOptions<T> {
   readonly everyMs?: number | undefined;
-  /** Asks FRR once. `before` is undefined while FRR did not answer. Undefined: the answer is out of date, poll again at once. */
+  /** One poll. `before` is undefined while FRR did not answer. Undefined: the answer is outdated, poll again at once. */
   poll(before: T | undefined, signal: AbortSignal): Promise<PollResult<T> | undefined>;
   /** `ok`, or the code of the error. */
   onPoll(outcome: string): void;
@@ -36,7 +35,6 @@ export class FrrPoller<T> {
     this.#options = options;
   }
 
-  /** What FRR reported last; undefined while it does not answer. */
   get state(): T | undefined {
     return this.#state;
   }

@@ -1,6 +1,5 @@
 import { metaTime } from "../api/time.ts";
 
-/** A session as FRR has it at one moment, with its clock running. */
 export interface RunningSession {
   readonly vrf: string;
   readonly neighbor: string;
@@ -8,10 +7,10 @@ export interface RunningSession {
   readonly sinceMs?: number;
 }
 
-/** The same with the time at which its state began, which does not drift. */
+/** With the start time of its state, which does not drift. */
 export type DatedSession<S extends RunningSession = RunningSession> = Omit<S, "sinceMs"> & { readonly since?: string };
 
-/** FRR's clock of a session runs on by itself; the moment it began must not wander. */
+/** FRR reports a duration; the start time computed from it must not drift. */
 export function withSessionTimes<S extends RunningSession>(
   sessions: readonly S[],
   before: readonly DatedSession[] | undefined,
@@ -26,17 +25,17 @@ function datedOne<S extends RunningSession>(reported: S, known: DatedSession | u
   const session = { ...rest, state: steady(known?.state, reported.state) };
   const goesOn = known?.state === session.state && !hasRestarted(known, sinceMs, now);
   if (goesOn) return known.since === undefined ? session : { ...session, since: known.since };
-  // Where FRR does not say since when, it is since now, if it changed before our eyes.
+  // Without a duration from FRR, a state that has just changed starts now.
   if (sinceMs === undefined && !known) return session;
   return { ...session, since: metaTime(new Date(now.getTime() - ageOf(sinceMs))) };
 }
 
-/** What is older than the calendar has no age that counts. */
+/** Values before 1970 do not count. */
 function ageOf(sinceMs = 0): number {
   return sinceMs >= 0 && sinceMs < Date.now() ? sinceMs : 0;
 }
 
-/** Down and up again between two looks: younger than what we knew by more than the clocks' grain. */
+/** Down and up again between two polls: younger than known by more than the clocks' precision. */
 function hasRestarted({ state, since }: DatedSession, sinceMs: number | undefined, now: Date): boolean {
   if (state !== "Established" || since === undefined || sinceMs === undefined) return false;
   return now.getTime() - sinceMs > Date.parse(since) + 3_000;

@@ -1,15 +1,15 @@
 import { VtyError } from "./error.ts";
 import type { Vty } from "./vty.ts";
 
-/** An object of an answer, of which nothing is known yet. A field that is missing or of an unexpected type counts as missing. */
+/** An unchecked JSON object. A field that is missing or of an unexpected type counts as missing. */
 export type UnparsedAnswer = Record<string, unknown>;
 
-/** Whoever passes on a question to a daemon. */
+/** Sends a command to a daemon. */
 export interface ShowClient {
   vty(daemon: string, signal: AbortSignal): Promise<Pick<Vty, "run">>;
 }
 
-/** FRR 8.4 says nothing at all where there is nothing to say. */
+/** FRR 8.4 prints nothing instead of an empty result. */
 export async function read(router: ShowClient, daemon: string, line: string, signal: AbortSignal): Promise<unknown> {
   const { text } = await (await router.vty(daemon, signal)).run(line, signal);
   if (text.trim() === "") return {};

@@ -4,14 +4,13 @@ import type { FrrClient } from "./client.ts";
 /** A neighbor of BGP in one VRF. */
 export interface Session {
   readonly vrf: string;
-  /** Its address, or the interface of an unnumbered one. */
   readonly neighbor: string;
   readonly remoteAs: number;
   /** The state machine's: `Established`, `Active`, `Idle`, `Connect`, `Idle (Admin)`… */
   readonly state: string;
-  /** How long it has been up, or down. Not there for one that was never up. */
+  /** How long it has been up or down. Unset if it was never up. */
   readonly sinceMs?: number;
-  /** How often it went from up to down. */
+  /** The number of transitions from up to down. */
   readonly drops: number;
   readonly families: readonly SessionFamily[];
 }
@@ -27,12 +26,12 @@ export interface Vni {
   readonly vni: number;
   readonly type: "L2" | "L3";
   readonly vrf?: string;
-  /** Whether FRR has all it needs to use it. */
+  /** Whether FRR has everything to use it. */
   readonly state: "Up" | "Down";
   readonly device?: string;
   readonly macs: number;
   readonly neighbors: number;
-  /** The other ends that have it. FRR does not report those of an L3 VNI. */
+  /** Remote VTEPs. FRR does not report those of an L3 VNI. */
   readonly vteps: readonly string[];
 }
 
@@ -55,7 +54,6 @@ export async function sessions(router: FrrClient, signal: AbortSignal): Promise<
   return members(vrfs).flatMap(([vrf, families]) => sessionsOf(vrf, families));
 }
 
-/** The VNIs that zebra knows, by number. */
 export async function vnis(router: FrrClient, signal: AbortSignal): Promise<Vni[]> {
   const all = await read(router, "zebra", "show evpn vni json", signal);
   const l3 = await read(router, "zebra", "show vrf vni json", signal);
@@ -68,14 +66,14 @@ export async function openTransactions(router: FrrClient, signal: AbortSignal): 
   return new Set(Array.from(text.matchAll(/^ *Txn-Id:\s+(\d+)$/gm), ([, id = ""]) => id));
 }
 
-/** The router MACs of the other ends of L3 VNIs, by `VNI VTEP`. */
+/** Router MACs of the remote VTEPs of L3 VNIs, by `VNI VTEP`. */
 export async function routerMacs(router: FrrClient, signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
   const vnis = members(await read(router, "zebra", "show evpn rmac vni all json", signal));
   const found = vnis.flatMap(([vni, macs]) => members(macs).map(([mac, answer]) => [vni, mac, text(record(answer)["vtepIp"])] as const));
   return new Map(found.flatMap(([vni, mac, vtep]) => (vtep === undefined ? [] : [[`${vni} ${vtep}`, mac]])));
 }
 
-/** The addresses that zebra knows, by link. A second IPv4 address of a network is not listed, and in 8.4 no link-local one. */
+/** By link. A second IPv4 address of a network is not listed, and in 8.4 no link-local one. */
 export async function knownAddresses(router: FrrClient, signal: AbortSignal): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
   const links = await read(router, "zebra", "show interface vrf all brief json", signal);
   return new Map(
@@ -87,11 +85,11 @@ export async function bfdPeers(router: FrrClient, signal: AbortSignal): Promise<
   return list(await read(router, "bfdd", "show bfd peers json", signal)).map((peer) => bfdPeerOf(record(peer)));
 }
 
-/** The tag of the route to a prefix that BGP has of its own making, in the VRF of that name or the main one (""); undefined: it has none. */
+/** The tag of a locally originated route, in this VRF or the main table (""); undefined if there is none. */
 export async function originatedTag(router: FrrClient, vrf: string, prefix: string, signal: AbortSignal): Promise<number | undefined> {
   const where = `${vrf === "" ? "" : `vrf ${vrf} `}${prefix.includes(":") ? "ipv6" : "ipv4"} unicast`;
   const answer = await read(router, "bgpd", `show bgp ${where} ${prefix} json`, signal);
-  // One that was taken back stays for a moment, marked.
+  // A withdrawn one stays for a moment, marked.
   const own = list(record(answer)["paths"])
     .map(record)
     .find(({ sourced, removed }) => sourced === true && removed !== true);
@@ -136,9 +134,9 @@ function vniOf(answer: UnparsedAnswer, vrfs: ReadonlyMap<number, UnparsedAnswer>
   const type = answer["type"] === "L3" ? "L3" : "L2";
   const device = knownName(answer["vxlanIf"]);
   const l3 = type === "L3" ? vrfs.get(vni) : undefined;
-  // Before the VRF has a device, only its configuration tells which it is.
+  // Before the VRF has a device, only the configuration has its name.
   const vrf = knownName(answer["tenantVrf"]) ?? knownName(l3?.["vrf"]);
-  // An L2 VNI has no state of its own: it is up while its device is.
+  // An L2 VNI has no state: it is up while its device is.
   const up = type === "L3" ? l3?.["state"] === "Up" : device !== undefined;
   return {
     vni,
@@ -166,7 +164,7 @@ function bfdPeerOf(peer: UnparsedAnswer): BfdPeer {
   };
 }
 
-/** What FRR says in place of a name that it does not know. */
+/** FRR's placeholders for an unknown name. */
 function knownName(answer: unknown): string | undefined {
   return typeof answer === "string" && !/^(none|unknown|n\/a|)$/i.test(answer) ? answer : undefined;
 }

@@ -10,10 +10,9 @@ export type RestartCause =
 
 export interface SupervisedDaemons {
   readonly daemons: readonly Daemon[];
-  /** While there is one, the daemon lives, and the loss of it tells that it may be dead. */
+  /** While there is a connection, the daemon lives; its loss may mean that it died. */
   connection(daemon: Daemon): { onLoss(tell: () => void): () => void } | undefined;
   alive(daemon: Daemon): Promise<boolean>;
-  /** Whether it answers, in a few seconds. */
   answers(daemon: Daemon): Promise<boolean>;
   /** Restarts it, after killing it if it hangs. Does not throw: the next check finds out whether it worked. */
   restart(daemon: Daemon, cause: RestartCause): Promise<void>;
@@ -21,10 +20,10 @@ export interface SupervisedDaemons {
 
 const CHECK_EVERY_MS = 1_000;
 const PROBE_EVERY_MS = 10_000;
-/** watchfrr's. A busy bgpd may well be silent for some seconds, and a restart costs every session. */
+/** As watchfrr. A busy bgpd may not answer for some seconds, and a restart costs every session. */
 const HUNG_AFTER_MS = 90_000;
 const BACKOFF = { minMs: 500, maxMs: 30_000 };
-/** One that ran this long is no longer held to have failed before. */
+/** After this long, earlier failures do not count. */
 const STEADY_AFTER_MS = 60_000;
 
 /** Restarts daemons that die or hang, until the signal: at once the first time, then with backoff. */
@@ -58,7 +57,7 @@ async function keepOneRunning(daemon: Daemon, supervised: SupervisedDaemons, sig
     }
     const connection = supervised.connection(daemon);
     if (connection) await pause(PROBE_EVERY_MS * (1 + Math.random() / 5), signal, (wake) => connection.onLoss(wake));
-    // Whoever ended it on purpose is given the time to start it.
+    // Somebody who ended it on purpose has time to start it again.
     if (!supervised.connection(daemon)) await pause(CHECK_EVERY_MS * (0.9 + Math.random() / 5), signal);
   }
 }

@@ -5,10 +5,9 @@ import { describe, masked, type ConfigEntry } from "./entry.ts";
 import { isOfBgp, isPolicy } from "./grammar.ts";
 
 export interface RejectedLine {
-  /** Empty where FRR rejects free text as a whole; its message then names the line. */
+  /** Empty if FRR rejects raw text as a whole; its message then names the line. */
   readonly line: string;
   readonly daemon: string;
-  /** FRR's own message, passwords masked. */
   readonly text: string;
 }
 
@@ -16,7 +15,7 @@ export function rejectionText({ line, daemon, text }: RejectedLine): string {
   return line === "" ? `FRR rejected it: ${text}` : `${daemon} rejected "${line}": ${text}`;
 }
 
-/** Changes that are sent, and what was there before each, so that all of them can be taken back. */
+/** Sent changes with the previous state of each, so that all can be rolled back. */
 export class Transaction {
   readonly sent: string[] = [];
   readonly #have: ConfigSet;
@@ -32,8 +31,8 @@ export class Transaction {
   }
 
   /**
-   * Each daemon is told its lines in order, and two daemons at the same time what does not depend on each other: policy is there before anything that may use it,
-   * and instances and VNIs come and go one after the other. Stops at the first line that FRR rejects.
+   * Lines for one daemon are sent in order; independent ones for two daemons in parallel: policies before anything that may use them, and
+   * instances and VNIs one after the other. Stops at the first rejected line.
    */
   async send(changes: readonly LineChange[]): Promise<RejectedLine | undefined> {
     await this.#console.open(changes.map(({ daemon }) => daemon));
@@ -45,7 +44,7 @@ export class Transaction {
       if (isOver) return;
       try {
         if (gate) {
-          // The way there takes zebra long, and for that nothing has to be waited for.
+          // Entering the context takes zebra long, and does not depend on other lines.
           await this.#console.approach(change);
           await gate;
           if (isOver) return;
@@ -79,12 +78,12 @@ export class Transaction {
     return rejections.find(Boolean);
   }
 
-  /** One line, whatever comes of it. */
+  /** One line, ignoring the result. */
   async try(change: LineChange): Promise<void> {
     if (!(await this.#sendOne(change))) this.sent.push(describeChange(change));
   }
 
-  /** Back to what was there before the first change. What FRR rejects even then is found when everything is read back. */
+  /** Restores the previous state. Remaining differences are found when everything is read back. */
   async rollback(): Promise<void> {
     const touched = new Map(this.#before);
     const back = changes(this.#have, {

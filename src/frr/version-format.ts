@@ -5,7 +5,7 @@ import { entriesOf, type ConfigEntry } from "./entry.ts";
 import type { ConfigLine, Fragment } from "./fragment.ts";
 import type { FrrClient, FrrVersion } from "./client.ts";
 
-/** How the configuration is spread over the daemons of one version, and what that version prints. Remembers what it read last: little of it is new the next time. */
+/** How one version distributes the configuration over its daemons, and what it prints. Caches the last read, of which little changes. */
 export class VersionFormat {
   readonly daemons: readonly string[];
   readonly #major: number;
@@ -19,7 +19,7 @@ export class VersionFormat {
     this.#owners = ownersOf(version);
   }
 
-  /** The lines that the daemons have when all of this is configured. */
+  /** The lines that the daemons have with this fragment. */
   entries(fragment: Fragment): readonly ConfigEntry[] {
     const known = this.#fragments.get(fragment);
     if (known) return known;
@@ -28,12 +28,12 @@ export class VersionFormat {
     return entries;
   }
 
-  /** Whether the line is this daemon's to have, and not one that it merely has as well. */
+  /** Whether the line belongs to this daemon; others may have it too. */
   owns({ daemon, path, line }: ConfigEntry): boolean {
     return this.#owners(path[0] ?? line).includes(daemon);
   }
 
-  /** As `vtysh -c "show running-config"` has it. frr-reload.py compares letter by letter. */
+  /** As `vtysh -c "show running-config"`. frr-reload.py compares exactly. */
   text(lines: readonly ConfigLine[]): string {
     return print(this.#asPrinted(lines.filter(({ line }) => !this.#isHidden(line))));
   }
@@ -59,7 +59,7 @@ export class VersionFormat {
     return blocks;
   }
 
-  /** On by default: FRR does not show it. */
+  /** A default that FRR does not print. */
   #isHidden(top: string): boolean {
     return this.#major >= 10 && /^(ip|ipv6) nht resolve-via-default$/.test(top);
   }
@@ -75,12 +75,12 @@ export class VersionFormat {
   }
 }
 
-/** What a daemon prints, cut before each line of the top level. */
+/** The output of a daemon, split at top-level lines. */
 function blocksOf(text: string): string[] {
   return text.split(/\n(?=[^ !\n])(?!exit)/);
 }
 
-/** Where a block stood the last time. Mostly one is new, changed or gone and the rest stands in the same order, so that few have to be searched for. */
+/** The index of a block in the last read. Most blocks keep their order, so few are searched for. */
 function lookupIn(before: readonly string[]): (block: string) => number | undefined {
   let at = 0;
   let missed = false;

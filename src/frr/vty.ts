@@ -1,7 +1,7 @@
 import { connect, type Socket } from "node:net";
 import { VtyError, type VtyErrorCode } from "./error.ts";
 
-/** What FRR makes of a line (lib/command.h). */
+/** Result codes of a line (lib/command.h). */
 export const VtyStatus = { success: 0, warning: 1, noMatch: 2, ambiguous: 3, incomplete: 4, configurationFailed: 13 } as const;
 
 export interface VtyReply {
@@ -12,7 +12,6 @@ export interface VtyReply {
 export interface VtyOptions {
   daemon: string;
   signal: AbortSignal;
-  /** How long an answer may take. */
   deadlineMs?: number;
 }
 
@@ -25,20 +24,20 @@ interface Request {
 }
 
 const DEADLINE_MS = 10_000;
-/** Longer ones are rejected by FRR's main branch, and not always with words. */
+/** Longer lines are rejected by FRR's main branch, not always with a message. */
 const LONGEST_LINE = 4000;
 const END_OF_REPLY = 4;
-/** Many times what the largest router has to say. */
+/** Many times the largest router's output. */
 const LONGEST_REPLY = 256 * 1024 * 1024;
 /** mgmtd does one commit at a time, and tells a second client to retry. */
 const BUSY = /^% (?:command failed, )?could not lock \w+ DS/;
 const BUSY_AGAIN_MS = 20;
-/** It answers, so that it does not hang; a commit takes as long as the slowest daemon that it is for. */
+/** A busy daemon answers, so it does not hang; a commit takes as long as the slowest backend. */
 const BUSY_DEADLINES = 6;
 
 /**
- * A connection to one daemon's vty socket, in enable mode. A line goes out, its answer comes in, then the next goes out. Once the connection is lost it stays
- * lost: what a new one would not know is the context that the lines before had entered.
+ * A connection to one daemon's vty socket, in enable mode. One line at a time. A lost connection stays lost: a new one would not know the
+ * entered context.
  */
 export class Vty {
   readonly daemon: string;
@@ -64,7 +63,7 @@ export class Vty {
     const { daemon, signal, deadlineMs = DEADLINE_MS } = options;
     const vty = new Vty(await connected(path, daemon, signal), daemon, deadlineMs);
     try {
-      // A new connection may only look, and not at everything. A daemon that hangs is noticed here: the kernel connects on its behalf.
+      // A new connection is read-only. A hanging daemon is noticed here: the kernel accepts connections for it.
       await vty.must("enable", signal);
     } catch (error) {
       vty.close();
@@ -77,13 +76,13 @@ export class Vty {
     return this.#lost === undefined;
   }
 
-  /** Tells once, when the connection is lost. Gives what takes that back. */
+  /** Called once, when the connection is lost. Returns a function that removes it. */
   onLoss(tell: () => void): () => void {
     this.#onLoss.add(tell);
     return () => this.#onLoss.delete(tell);
   }
 
-  /** Sends a line. A rejection is an answer like any other. */
+  /** A rejection is a normal reply. */
   run(line: string, signal: AbortSignal, options: { deadlineMs?: number } = {}): Promise<VtyReply> {
     const problem = unsendable(line);
     if (problem) return Promise.reject(new VtyError("Malformed", this.daemon, line, problem));
@@ -93,17 +92,17 @@ export class Vty {
     });
   }
 
-  /** Sends a line that FRR has no reason to reject. */
+  /** Throws if FRR rejects the line. */
   async must(line: string, signal: AbortSignal, options: { deadlineMs?: number } = {}): Promise<string> {
     const { status, text } = await this.run(line, signal, options);
     if (status !== VtyStatus.success) throw new VtyError("Rejected", this.daemon, line, errorText(text, status), { status });
     return text;
   }
 
-  /** What a `show … json` command says. Whether it has the shape of T is for the reader to find out. */
+  /** The output of a `show … json` command. The caller must check the shape of T. */
   async json<T>(line: string, signal: AbortSignal): Promise<T> {
     const { status, text } = await this.run(line, signal);
-    // Some commands warn and answer all the same, so what counts is whether there is JSON.
+    // Some commands warn and still print JSON.
     try {
       return JSON.parse(text) as T;
     } catch (cause) {
@@ -112,7 +111,7 @@ export class Vty {
     }
   }
 
-  /** Sends lines in configuration mode, each in the context that those before it opened. Stops at the first that FRR rejects. */
+  /** Sends lines in configuration mode, in order. Stops at the first rejected one. */
   async configure(lines: readonly string[], signal: AbortSignal): Promise<void> {
     await this.must("configure terminal", signal);
     try {
@@ -139,10 +138,10 @@ export class Vty {
       request.reject(signal.reason);
       return this.#next();
     }
-    // Whoever gives up leaves an answer on its way that would be taken for the next one's: the connection goes with it.
+    // After an abort the pending reply would be taken for the next one's, so the connection is closed.
     const abort = () => this.#giveUp(request, signal.reason, "the request was aborted");
     const deadline = setTimeout(() => {
-      // Where this process is what stood still, the answer is there and only has to be read.
+      // If this process was blocked, the reply is there and only has to be read.
       setImmediate(() => {
         if (this.#underway?.request === request) this.#isLate(request, `no answer in ${deadlineMs / 1000} s`);
       });
@@ -175,7 +174,7 @@ export class Vty {
       this.#received = [];
       return this.#lose({ code: "Malformed", text: "received an unterminated answer" });
     }
-    // Text has no NUL, so three of them and a status at the very end are the end.
+    // Text has no NUL, so three of them and a status are the end.
     const tail = chunk.length < END_OF_REPLY && this.#received.length > 1 ? this.#mergeReceived() : chunk;
     const at = tail.length - END_OF_REPLY;
     if (at < 0 || tail[at] !== 0 || tail[at + 1] !== 0 || tail[at + 2] !== 0) return;
@@ -210,8 +209,8 @@ export class Vty {
   #lose(lost: { code: VtyErrorCode; text: string; cause?: unknown }): void {
     if (this.#lost) return;
     this.#lost = lost;
-    // Closed alone, it would stay open for as long as a process that another thread is starting has a copy of it. When a session ends late, mgmtd 10 forgets what the
-    // next one commits.
+    // Destroyed, not closed: a process that another thread is starting would keep a copy open. When a session ends late, mgmtd 10 forgets
+    // what the next one commits.
     this.#socket.destroySoon();
     const underway = this.#underway;
     underway?.stop();
@@ -228,7 +227,7 @@ export class Vty {
   }
 }
 
-/** FRR's words for a person: `% [BGPD] Unknown command: foo` without sign, name and line ends. */
+/** `% [BGPD] Unknown command: foo` without sign, name and line ends. */
 export function errorText(text: string, status: number): string {
   const lines = text
     .split(/[\r\n]+/)

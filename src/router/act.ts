@@ -22,9 +22,8 @@ import type { LastGoodResource } from "./model/rendered.ts";
 import type { ResourceStep, StepResult } from "./model/step.ts";
 
 /**
- * Applies the plan to the node, one resource after the other. A rejection affects only its own resource, except for the Underlay. `lastGood` is
- * what is live now, and is kept true step by step: an aborted pass leaves it accurate. What is done is added to `changes`, which has it
- * also when this throws.
+ * Applies the plan to the node, resource by resource. A rejection affects only its own resource, except for the Underlay. `lastGood` is
+ * updated step by step, so that an aborted pass leaves it accurate. Changes are added to `changes`, also if this throws.
  */
 export async function act(
   plan: RouterPlan,
@@ -50,9 +49,8 @@ class Pass {
   readonly #daemons: FrrBackend;
   readonly #record: PassRecord;
   readonly #applier: ResourceApplier;
-  /** The links that the plan asks for. */
   readonly #planned: ReadonlySet<string>;
-  /** Released by one step while another, still to come, may want them. */
+  /** Released by one step, but another one may want them. */
   readonly #released: LinkName[] = [];
 
   constructor(plan: RouterPlan, lastGood: Map<string, LastGoodResource>, backends: RouterBackends, changes: ResourceChange[]) {
@@ -96,10 +94,10 @@ class Pass {
     return this.#record.result({ foreign });
   }
 
-  /** Also where a part of it cannot be had: an interface that is gone costs neither the other interfaces nor the VNIs. */
+  /** A missing part, such as an interface, affects neither the other interfaces nor the VNIs. */
   async keepUp(stopped?: Failure): Promise<RouterApplyResult> {
     const owners = this.#record.inRemovalOrder().toReversed();
-    // Nothing is remembered of what may be running.
+    // Without state, what runs is unknown.
     if (owners.length === 0) return this.#record.result({ stopped });
 
     await this.#applier.applyBase();
@@ -163,7 +161,7 @@ class Pass {
     this.#record.note(step.owner, { links: dropped.changed }, false);
   }
 
-  /** All as they ask, or all as before: each waits for what another has, so that one that is rejected would cost others what works. */
+  /** All as wanted, or all as before: each waits for what another has, so a rejected one would break others. */
   async #takeTogether(steps: readonly ResourceStep[]): Promise<StepResult> {
     const asking = steps.filter(({ leaves }) => !leaves);
     const isNew = asking.flatMap(({ rendered }) =>
@@ -215,7 +213,7 @@ class Pass {
     }
     for (const { owner } of steps) if (!before.has(owner) && this.#record.lastGood.has(owner)) await this.#remove(owner);
     let problem: BackendError | undefined;
-    // Twice: what comes back first may lose to what has not left yet.
+    // Twice: what is restored first may conflict with what is still there.
     for (const round of ["first", "last"]) {
       for (const one of steps) {
         const rendered = before.get(one.owner)?.rendered;
@@ -278,8 +276,7 @@ class Pass {
   }
 
   /**
-   * Links of ours that nothing asks for: left by an agent that could not remember them. Those of a resource that fails now may be its last good version, with
-   * the VRF that they are in.
+   * Our links that nothing wants: left by an agent without state. Those of a failing resource may be its last good version, with its VRF.
    */
   async #sweep(): Promise<void> {
     const failing = new Set(this.#plan.failures.concat(this.#record.failures).map(({ kind, name }) => createdAlias(`${kind}/${name}`)));

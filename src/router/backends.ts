@@ -10,7 +10,7 @@ export type LostLine = OwnedLine;
 type LinkOutcome = Promise<{ readonly changed: number; readonly rejected?: Error }>;
 type LineOutcome = Promise<Omit<FragmentOutcome, "lines">>;
 
-/** The kernel's side of a pass; hostnet/ has the real one. */
+/** Implemented by hostnet/. */
 export interface LinkBackend {
   readonly have: Readonly<
     Record<NetnsRole, ReadonlyMap<string, { readonly name: string; readonly alias: string; readonly group?: string }>>
@@ -20,7 +20,7 @@ export interface LinkBackend {
   sysctls(wanted: Readonly<Record<string, string>>, role: NetnsRole): Promise<Pick<SysctlOutcome, "changed" | "unwritable">>;
 }
 
-/** FRR's side of a pass; frr/ has the real one. */
+/** Implemented by frr/. */
 export interface FrrBackend {
   apply(fragment: Fragment): LineOutcome;
   applyRaw(fragment: Fragment): LineOutcome;
@@ -30,19 +30,18 @@ export interface FrrBackend {
   finish(options: { repair?: boolean; keepForeign?: boolean }): Promise<ReadBackResult>;
 }
 
-/** What a pass acts on. */
 export interface RouterBackends {
   readonly kernel: LinkBackend;
   readonly daemons: FrrBackend;
   /** FRR lines that every plan has. */
   readonly base: Fragment;
-  /** Whether the API server answers, now that an interface was moved; waits for it. */
+  /** Waits for the API server after an interface was moved. */
   apiAnswers(): Promise<boolean>;
-  /** FRR is about to be emptied and set up again with these resources. */
+  /** FRR will be emptied and configured again with these resources. */
   onRebuild(owners: ReadonlySet<string>): void;
 }
 
-/** The kernel or FRR rejects a resource. Never leaves the pass: it becomes the failure of that resource. */
+/** Caught within the pass: it becomes the failure of that resource. */
 export class BackendError extends Error {
   override readonly name = "BackendError";
   readonly source: "kernel" | "FRR";
@@ -53,7 +52,7 @@ export class BackendError extends Error {
   }
 
   static of(error: Error & { readonly code?: string }): BackendError {
-    // The namespace is gone, or nothing answers: not the fault of a resource.
+    // The namespace is gone, or nothing answers: no fault of a resource.
     if (error.code !== undefined && error.code !== "Rejected") throw error;
     return new BackendError(error.message, { cause: error });
   }

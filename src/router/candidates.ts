@@ -9,7 +9,7 @@ import { selectorFieldProblems } from "./validate/selector.ts";
 import type { RouterKind } from "./model/step.ts";
 import type { FieldProblem } from "./validate/field-error.ts";
 
-/** An object that is for this node, or may be: one whose selector says nothing keeps its last good form where it has one. */
+/** An object that selects this node; one with an invalid selector keeps its last good version. */
 export interface RouterCandidate<S> extends ClaimingResource<S> {
   readonly kind: RouterKind;
   readonly owner: string;

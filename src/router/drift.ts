@@ -11,10 +11,8 @@ import { keyOfLink } from "./link-owners.ts";
 import type { RouterPlan } from "./plan.ts";
 import { stepsIfAccepted } from "./apply-order.ts";
 
-/** One thing that the next pass would do, if nothing of it is rejected. */
 export interface PlanDifference {
   readonly what: "link" | "line";
-  /** The link, or the line of FRR with its contexts. */
   readonly name: string;
   readonly do: "add" | "remove" | "change";
   /** The command or line as it would be sent; passwords masked. */
@@ -22,8 +20,8 @@ export interface PlanDifference {
 }
 
 /**
- * What separates the node from the plan: commands to the kernel, then lines of FRR, each in the order in which they would be sent. While the plan is stopped,
- * what is missing of what was live last.
+ * Kernel commands, then FRR lines, in the order in which they would be sent. While the plan is stopped, what is missing of the last good
+ * state.
  */
 export function differences(
   planned: RouterPlan,

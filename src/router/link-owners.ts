@@ -3,7 +3,7 @@ import type { LastGoodResource } from "./model/rendered.ts";
 
 type Named = Pick<DesiredLink, "netns" | "name">;
 
-/** Which live resources ask for which links. Several may ask for one, as all of a VRF ask for its device. */
+/** Several resources may own a link, as all of a VRF own its device. */
 export class LinkOwners {
   readonly #owners = new Map<string, Set<string>>();
   readonly #links = new Map<string, readonly Named[]>();
@@ -28,7 +28,7 @@ export class LinkOwners {
     return before.filter((link) => !this.isOwned(link));
   }
 
-  /** What only this owner asks for. */
+  /** Links with no other owner. */
   onlyOf(owner: string): Named[] {
     return (this.#links.get(owner) ?? []).filter((link) => this.#owners.get(keyOfLink(link))?.size === 1);
   }

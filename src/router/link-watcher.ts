@@ -31,7 +31,7 @@ export class LinkWatch implements Runnable {
     }
   }
 
-  /** The watch looks at a namespace, whatever becomes of its name, and keeps it alive. */
+  /** The watch refers to a namespace, whatever its name is, and keeps it alive. */
   reopen(): void {
     this.#watching.abort();
   }
@@ -40,8 +40,8 @@ export class LinkWatch implements Runnable {
 const PROBE_EVERY_MS = 60_000;
 
 /**
- * Workloads that are idle keep their EVPN routes, and those that have moved away lose them: the kernel is told every minute to ask the neighbors on the VNIs'
- * bridges that have been silent.
+ * Idle workloads keep their EVPN routes, and those that moved away lose them: every minute the kernel probes silent neighbors on the VNIs'
+ * bridges.
  */
 export function neighborController(namespace: string, log: Log): Controller {
   const channel = new ChannelSource();
@@ -51,7 +51,7 @@ export function neighborController(namespace: string, log: Log): Controller {
     log,
     async reconcile(_key, { signal }) {
       await probeStale(namespace, (link) => link.startsWith("br-pe-"), signal).catch((error: unknown) => {
-        // Without its namespace there is no router, and no neighbor to ask; the router itself says what is wrong.
+        // Without its namespace there is no router; that is reported elsewhere.
         if (!(error instanceof KernelError) || error.code !== "Unreachable") throw error;
       });
       return { requeueAfter: PROBE_EVERY_MS * (0.75 + Math.random() / 2) };
@@ -65,8 +65,8 @@ interface PrintedNeighbor {
 }
 
 /**
- * Lets the kernel ask the neighbors that it has not heard of for a while, on links of this name, whether they are still there. Who answers stays known; who does not is
- * forgotten, and with it the route that announces it. Returns how many were probed.
+ * Makes the kernel probe stale neighbors on links of this name. A neighbor that does not answer is removed, and with it the route that
+ * announces it. Returns the number of probes.
  */
 export async function probeStale(namespace: string, onLink: (name: string) => boolean, signal: AbortSignal): Promise<number> {
   await using batch = new Batch(namespace, signal);
@@ -74,7 +74,7 @@ export async function probeStale(namespace: string, onLink: (name: string) => bo
   const stale = (replies.flat() as PrintedNeighbor[]).filter(({ dev, dst }) => onLink(dev) && !dst.startsWith("fe80:"));
   let probed = 0;
   for (const { dst, dev } of stale) {
-    // One that has gone meanwhile is not probed.
+    // One that is gone is not probed.
     const { failed } = await batch.run([["neigh", "change", dst, "dev", dev, "nud", "probe"]], []);
     if (!failed) probed += 1;
   }

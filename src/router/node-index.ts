@@ -11,16 +11,15 @@ import { membersName, parseMembers } from "../kube/members/members.ts";
 const INDEX_ANNOTATION = "openpe.io/nodeindex";
 
 export interface NodeIndexOptions {
-  /** Fenced: only the leader writes. */
   client: KubeClient;
   namespace: string;
   nodes: Pick<Cache<Node>, "get" | "list" | "subscribe" | "waitForSync">;
-  /** Holds the one ConfigMap that says which node has which index. */
+  /** The ConfigMap with the index of each node. */
   members: Pick<Cache<ConfigMap>, "get" | "list" | "subscribe" | "waitForSync">;
   log: Log;
 }
 
-/** The index that a Node carries; undefined when it carries none, or something that is none. */
+/** Undefined if the annotation is missing or invalid. */
 export function nodeIndexOf({ metadata }: Node): number | undefined {
   const text = metadata.annotations?.[INDEX_ANNOTATION] ?? "";
   return /^(0|[1-9]\d{0,8})$/.test(text) ? Number(text) : undefined;
@@ -43,7 +42,7 @@ export function nodeIndexWriter({ client, namespace, nodes, members, log }: Node
         await client.resource(Node).patch({ name }, patch, { ...(resourceVersion === undefined ? {} : { resourceVersion }), signal });
         log.info({ node: name, index, before: annotations?.[INDEX_ANNOTATION] }, "node index written");
       } catch (error) {
-        // The Node has moved on, and the cache is about to say so.
+        // The Node has changed, and the cache will show it.
         if (!isKubeError(error, "Conflict", "NotFound")) throw error;
       }
     },
@@ -51,8 +50,8 @@ export function nodeIndexWriter({ client, namespace, nodes, members, log }: Node
 }
 
 /**
- * The index that this node may make its addresses from. One that it runs with already it keeps; a new one only if no other Node carries it, since
- * two routers with one address are worse than one without.
+ * The index for this node's addresses. A running one is kept; a new one is used only if no other Node has it, since two routers with one
+ * address are worse than one without.
  */
 export async function ownIndex(
   node: Node,

@@ -9,12 +9,11 @@ import type { ObservedInterface, ObservedNode, Password, RouterObjects } from ".
 import { selectorFieldProblems } from "./validate/selector.ts";
 import type { RouterState, SelectionRecord } from "./state.ts";
 
-/** What was read from the cluster, the kernel and the disk. */
 export interface ObserveInput {
   readonly node: Node;
   readonly index: number | undefined;
   readonly objects: RouterObjects;
-  /** The Secrets of the router's namespace, by name. Of one that is unreadable nothing is known, not even that it is missing. */
+  /** "unreadable": it is not known whether the Secret exists. */
   readonly secret: (name: string) => Secret | "unreadable" | undefined;
   readonly links: Pick<Snapshot, "host" | "router">;
   readonly towardsApi: ReadonlySet<string>;
@@ -41,7 +40,7 @@ export function observe({ node, index, objects, secret, links, towardsApi, ovs, 
   };
 }
 
-/** Which objects select the node now, and since when where the beginning was seen. What is new to us goes by its record. */
+/** Objects that select the node, and since when, if observed. For new objects their record counts. */
 export function updateSelection(
   objects: RouterObjects,
   selections: ReadonlyMap<string, SelectionRecord>,
@@ -82,7 +81,6 @@ function newlySelected(objects: RouterObjects, selections: ReadonlyMap<string, S
   return newly;
 }
 
-/** The names of the Secrets that neighbors get their passwords from. */
 export function secretsOf({ underlays }: Pick<RouterObjects, "underlays">): Set<string> {
   return new Set(underlays.flatMap(({ spec }) => (spec.neighbors ?? []).flatMap(({ passwordSecret }) => passwordSecret ?? [])));
 }
@@ -99,7 +97,7 @@ function passwordIn(name: string, secret: Secret | "unreadable" | undefined): Pa
   return { password: Buffer.from(encoded, "base64").toString("utf8") };
 }
 
-/** The addresses of the Underlays' interfaces, to be given back to one that has lost all of its own with the namespace, or to a person. */
+/** Addresses of the Underlays' interfaces, to restore one that lost all of them with the namespace. */
 export function recordNicAddresses(
   underlays: readonly Pick<UnderlaySpec, "nics">[],
   { host, router }: ObserveInput["links"],
@@ -115,7 +113,7 @@ export function recordNicAddresses(
   );
 }
 
-/** Those that were given to it for good. */
+/** Permanent addresses. */
 function own(link: Link | undefined): string[] {
   const lasting = link?.addresses.filter(({ scope, dynamic, peer }) => scope === "global" && !dynamic && peer === undefined) ?? [];
   return lasting.map(({ text }) => text);

@@ -9,7 +9,6 @@ import { membersName, parseMembers } from "../kube/members/members.ts";
 import { type OverlayMap, type OverlayNode, printOverlayMap } from "./probes/overlay-map.ts";
 
 export interface OverlayPublisherOptions {
-  /** Fenced: only the leader publishes. */
   client: KubeClient;
   namespace: string;
   reports: Pick<Cache<RouterNodeConfigurationStatus>, "list" | "subscribe" | "waitForSync">;

@@ -15,7 +15,6 @@ import { routerOverlayPaths, routerProbesDropped } from "./metrics.ts";
 import type { OverlayState } from "./report.ts";
 
 export interface OverlayOptions {
-  /** Where the controller publishes the members. */
   readonly systemNamespace: string;
   readonly signingKey: SigningKey;
   /** What the kernel and FRR have now. */
@@ -23,7 +22,6 @@ export interface OverlayOptions {
 }
 
 interface RouterObservation {
-  /** Of the router's namespace. */
   readonly links: Links;
   /** MACs by `VNI VTEP`. */
   readonly routerMacs: ReadonlyMap<string, string>;
@@ -31,7 +29,7 @@ interface RouterObservation {
   readonly vteps: ReadonlyMap<number, readonly string[]>;
 }
 
-/** A node that joins publishes its VNIs a moment before its routes arrive; a restarted FRR learns them again. */
+/** A joining node publishes its VNIs a moment before its routes arrive; a restarted FRR learns them again. */
 const ABSENT_OBSERVATIONS = 3;
 const FLOOD_REPAIR_MS = 60_000;
 
@@ -48,7 +46,7 @@ interface OverlayParts extends OverlayOptions {
   onRepaired(entries: readonly string[]): void;
 }
 
-/** Probes the overlay of this node, and says what was found. */
+/** Probes the overlay of this node, and reports the result. */
 export class Overlay implements Runnable {
   readonly name = "overlay probes";
   readonly #router: OverlayParts["router"];

@@ -6,7 +6,6 @@ import type { RouterPlan } from "./plan.ts";
 import type { LastGoodResource } from "./model/rendered.ts";
 import type { ResourceStep } from "./model/step.ts";
 
-/** What one pass did for one resource, or for what belongs to none. */
 export interface ResourceChange {
   readonly owner: string;
   readonly links: number;
@@ -16,22 +15,20 @@ export interface ResourceChange {
 }
 
 export interface RouterApplyResult {
-  /** What the kernel or FRR rejected, and resources whose dependency is missing. */
   readonly failures: readonly Failure[];
   /** Rejected resources, by owner. */
   readonly rejected: ReadonlyMap<string, RejectedStep>;
   /** The generation that is live, by owner. */
   readonly live: ReadonlyMap<string, number>;
-  /** The node's Underlay failed: everything else waits, and what was live last is kept up. */
+  /** The node's Underlay failed: everything else waits, and the last good state is kept. */
   readonly stopped?: Failure;
-  /** In order; what cost nothing is not listed. */
+  /** In order; resources without changes are not listed. */
   readonly changes: readonly ResourceChange[];
-  /** Lines in FRR without an owner. */
   readonly foreign: readonly string[];
 }
 
 interface RejectedStep {
-  /** It was to be live together with others, and all of them are as before. */
+  /** It was to become live together with others, and all of them are as before. */
   readonly together: boolean;
   /** The kernel rejected a link of its own: it can be retried without affecting others. */
   readonly harmless: boolean;
@@ -43,10 +40,10 @@ export interface Cost {
   lines: number;
 }
 
-/** Dependants first: the VXLAN devices go before what they stand on, FRR's default instance goes last. */
+/** Dependents first: VXLAN devices before what they depend on, FRR's default instance last. */
 const REMOVAL_ORDER: readonly string[] = ["RawFRRConfig", "L3Passthrough", "L3VNI", "L2VNI", "Underlay"];
 
-/** What is live, and what the pass has done so far. It is true at any moment, so that an aborted pass leaves it accurate. */
+/** What is live, and what the pass has done so far. Accurate at any moment, also after an abort. */
 export class PassRecord {
   readonly lastGood: Map<string, LastGoodResource>;
   readonly linkOwners: LinkOwners;
@@ -64,7 +61,6 @@ export class PassRecord {
     this.linkOwners = new LinkOwners(lastGood);
   }
 
-  /** Every resource that selects the node. */
   get selected(): ReadonlySet<string> {
     return new Set(this.#plan.selected.map(({ kind, name }) => `${kind}/${name}`));
   }
@@ -73,31 +69,31 @@ export class PassRecord {
     if (links || lines) this.#changes.push({ owner, links: links ?? 0, lines: lines ?? 0, drift });
   }
 
-  /** Sets what is live of the step's resource. Returns links that no resource owns now. */
+  /** Returns links that no resource owns now. */
   setLive({ owner, uid, generation, spec, rendered }: ResourceStep): LinkName[] {
     this.lastGood.set(owner, { uid, generation, spec, rendered });
     return this.linkOwners.setLinks(owner, rendered.links);
   }
 
-  /** What is live of the resource that the step is for, not of another one of its name. */
+  /** Not of another object with the same name. */
   liveBefore({ owner, uid, leaves }: ResourceStep): [string, LastGoodResource][] {
     const lastGood = this.lastGood.get(owner);
     return lastGood && (leaves || lastGood.uid === uid) ? [[owner, lastGood]] : [];
   }
 
-  /** Those that are live, in the order in which they may be removed. */
+  /** In the order of removal. */
   inRemovalOrder(filter: (owner: string) => boolean = () => true): string[] {
     return [...this.lastGood.keys()].filter(filter).sort((a, b) => removalRank(a) - removalRank(b));
   }
 
-  /** Whether it is known already that the resource cannot be what it was: its spec is still the same. */
+  /** Whether it is known that the resource cannot be restored: its spec is unchanged. */
   isFailing(owner: string): boolean {
     const isOwn = ({ kind, name }: { kind: string; name: string }) => `${kind}/${name}` === owner;
     const isSame = this.#plan.selected.some((one) => isOwn(one) && one.generation === this.lastGood.get(owner)?.generation);
     return isSame && (this.#plan.failures.some(isOwn) || this.failures.some(isOwn));
   }
 
-  /** Takes in what FRR had when all was read back. */
+  /** Records what FRR had when everything was read back. */
   readBack({ restored = [], lost = [] }: { restored?: readonly LostLine[]; lost?: readonly LostLine[] }): void {
     for (const [owner, lines] of Map.groupBy(restored, ({ owner }) => owner)) this.note(owner, { lines: lines.length }, true);
     for (const [owner, lines] of Map.groupBy(lost, ({ owner }) => owner)) {

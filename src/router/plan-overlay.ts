@@ -17,7 +17,7 @@ import { l2vniProblems, l3vniProblems, passthroughProblems } from "./validate/vn
 type Spec = L2VNISpec | L3VNISpec | PassthroughSpec;
 type Overlay = RouterCandidate<Spec>;
 
-/** The Underlay of the node: one, none, or one that fails, so that everything waits. */
+/** The Underlay of the node: one, none, or a failed one, for which everything waits. */
 interface Root {
   readonly fabric?: UnderlayFacts;
   readonly stopped?: Failure;
@@ -29,7 +29,7 @@ interface Planned {
   readonly failures: Failure[];
 }
 
-/** What the node is asked to be on top of its Underlay: who may have what it asks for, and in which form. */
+/** Which resource may have what it claims, and in which version. */
 export function planOverlay(candidates: readonly Overlay[], root: Root, observed: ObservedNode): Planned {
   const overlay = new OverlayPlan(root, observed);
   const postponed = new Map<Overlay, Failure>(overlay.postponed(candidates));
@@ -39,7 +39,7 @@ export function planOverlay(candidates: readonly Overlay[], root: Root, observed
     const stranded = overlay.stranded(resolved.effective).map((candidate) => [candidate, noL2VNI(candidate)] as const);
     const found = [...stranded, ...overlay.yielding(candidates, resolved.effective)].filter(([candidate]) => !without.has(candidate));
     const { effective } = resolved;
-    // The one that had it leaves it, for something else than what the rejected one has.
+    // Its previous owner releases it for something else than what the rejected one has.
     const free = [...postponed].filter((one) => found.length === 0 && !one[0].lastGood && overlay.userOf(...one, effective) === "");
     for (const [candidate] of free) postponed.delete(candidate);
     for (const [candidate] of free) without.delete(candidate);
@@ -82,7 +82,7 @@ class OverlayPlan {
     });
   }
 
-  /** L3VNIs that were edited into a VRF without an L2VNI, and would stand if they stayed in the one they are in. */
+  /** L3VNIs that were edited into a VRF without an L2VNI, and would work in their current VRF. */
   stranded(effective: readonly EffectiveResource<Spec, Overlay>[]): Overlay[] {
     const vrfs = new Set(effective.filter(({ resource }) => resource.kind === "L2VNI").map(({ resource, spec }) => vrf(resource, spec)));
     const stands = (candidate: Overlay, spec: Spec) => !requiresL2VNI(candidate, spec) || vrfs.has(vrf(candidate, spec));
@@ -92,7 +92,7 @@ class OverlayPlan {
       .filter((candidate) => candidate.lastGood !== undefined && stands(candidate, candidate.lastGood.spec));
   }
 
-  /** Those that were rejected as they are, where another has what they ask for: it is not put at risk before their time has come. */
+  /** Rejected resources whose values another one has: that one is not affected before the retry is due. */
   postponed(candidates: readonly Overlay[]): [Overlay, Failure][] {
     return candidates.flatMap((candidate): [Overlay, Failure][] => {
       const rejected = this.#rejectionOf(candidate);
@@ -101,7 +101,7 @@ class OverlayPlan {
     });
   }
 
-  /** Those that were rejected as they are, and keep others from what they ask for and nobody has: these may have it, since the older ones cannot. */
+  /** Rejected resources that keep others from unused values: the others may have them. */
   yielding(candidates: readonly Overlay[], effective: readonly EffectiveResource<Spec, Overlay>[]): [Overlay, Failure][] {
     const rejected = effective.flatMap(({ resource, version }) => {
       const failure = version === "current" && !resource.lastGood ? this.#rejectionOf(resource)?.failure : undefined;
@@ -126,7 +126,7 @@ class OverlayPlan {
     return "";
   }
 
-  /** What is live of one that has lost it. */
+  /** The live version of a resource that lost its values. */
   ousted(candidate: Overlay): ResourceStep[] {
     const { owner, kind, name, namespace, uid, lastGood } = candidate;
     if (!lastGood || !this.#fabric || this.missing(candidate).length > 0) return [];
@@ -135,7 +135,7 @@ class OverlayPlan {
     return [{ owner, kind, name, namespace, uid, generation, spec, state: "kept", rendered, leaves: true, previous }];
   }
 
-  /** Whether another is live with what it asks for. */
+  /** Whether another resource is live with its values. */
   #isUsed(candidate: Overlay, candidates: readonly Overlay[]): boolean {
     const claims = this.#claims(candidate.spec, candidate);
     return candidates.some((other) => {
@@ -153,7 +153,7 @@ class OverlayPlan {
     return failures("ValidationFailed", candidate, [...candidate.objectProblems, ...this.#problems(spec, candidate)]);
   }
 
-  /** What a resource misses of the Underlay. */
+  /** What a resource lacks of the Underlay. */
   missing(candidate: Overlay): Failure[] {
     if (this.#stopped) return [];
     if (!this.#fabric) return [dependency(candidate, "", "No Underlay selects this node")];
@@ -165,7 +165,7 @@ class OverlayPlan {
     if (!this.#fabric || this.missing(resource).length > 0) return [];
     const { owner, kind, name, namespace, uid, generation, lastGood } = resource;
     const kept = version === "kept" ? lastGood : undefined;
-    // What is kept moves along with the Underlay, unless it is its own fault that keeps it from being what it was.
+    // A kept version moves along with the Underlay, unless it is invalid itself.
     const stands = !kept || this.#problems(spec, resource).length === 0;
     return [
       {

@@ -24,19 +24,19 @@ export interface RouterPlan {
   readonly underlay: ResourceStep | undefined;
   /** VNIs, passthrough, raw configurations in their order of age; traverse() says which comes when. */
   readonly steps: readonly ResourceStep[];
-  /** What is live and has to make room for older claims, as soon as those are live. */
+  /** Live resources that must make room for older claims, once those are live. */
   readonly ousted?: readonly ResourceStep[];
-  /** Sorted; a kept resource has its failure here too. Where the plan is stopped, the Underlays' alone. */
+  /** Sorted, including those of kept resources. If the plan is stopped, only the Underlays'. */
   readonly failures: readonly Failure[];
-  /** The node's Underlay failed validation: nothing may be changed, and what was live last is kept up. */
+  /** The node's Underlay failed validation: nothing is changed, and the last good state is kept. */
   readonly stopped?: Failure;
-  /** What is wrong with the others where the plan is stopped. */
+  /** The failures of other resources, if the plan is stopped. */
   readonly skipped?: readonly Failure[];
   /** Every resource that selects this node, with the generation it has now. */
   readonly selected: readonly SelectedResource[];
 }
 
-/** What this node is asked to be, from everything that is known about it. */
+/** The plan for this node. */
 export function plan(observed: ObservedNode): RouterPlan {
   const { underlays, l2vnis, l3vnis, passthroughs, rawConfigs } = observed.objects;
   const desired = {
@@ -111,7 +111,7 @@ function planUnderlay(underlays: readonly RouterCandidate<UnderlaySpec>[], obser
   return { failures: found, step, fabric };
 }
 
-/** Raw configurations ask for nothing that another could have. They come last, by priority. */
+/** Raw configurations claim nothing. They come last, by priority. */
 function planRaw(raw: readonly RouterCandidate<{ rawConfig: string; priority: number }>[]): { steps: ResourceStep[]; failures: Failure[] } {
   const all: Failure[] = [];
   const steps = raw

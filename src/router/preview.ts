@@ -7,10 +7,9 @@ import { baseFragment } from "./render/frr.ts";
 import { stepsIfAccepted } from "./apply-order.ts";
 import { keyOfLink } from "./link-owners.ts";
 
-/** What a node would be if neither FRR nor the kernel rejected anything. */
 export interface Preview {
   readonly frr: string;
-  /** In the order in which they are set up. A link that several resources share is listed once. */
+  /** In the order of creation. A link of several resources is listed once. */
   readonly links: readonly DesiredLink[];
   readonly failures: readonly Failure[];
 }

@@ -7,17 +7,16 @@ import { isKubeError } from "../kube/client/error.ts";
 import { backoffMs } from "../util/backoff.ts";
 import { sleep } from "../util/sleep.ts";
 
-/** Why the node needs an interface for its own connectivity, by its name. */
+/** By name, with the reason. */
 type Guarded = Map<string, string>;
 
 export interface NodeConnectivity {
-  /** The addresses of the Node object. */
   readonly nodeAddresses: readonly string[];
   /** Interfaces of the host that lead to the API server. */
   readonly towardsApi: ReadonlySet<string>;
 }
 
-/** The interfaces of the host without which the node is cut off: those that carry its addresses or lead to the API server, and all that these stand on. */
+/** Interfaces without which the host is cut off: those with its addresses or with routes to the API server, and everything below them. */
 export function protectedInterfaces(links: Links, { nodeAddresses, towardsApi }: NodeConnectivity): Guarded {
   const guarded: Guarded = new Map();
   const wanted = new Set(nodeAddresses);
@@ -42,7 +41,7 @@ export function protectedInterfaces(links: Links, { nodeAddresses, towardsApi }:
       pending.push(under);
     }
   }
-  // Loopback may carry any address.
+  // Loopback may have any address.
   guarded.delete("lo");
   return guarded;
 }
@@ -61,7 +60,7 @@ export class ApiRoutes {
     this.#namespace = namespace;
   }
 
-  /** As they are now, or as they were some minutes ago where nothing depends on it. */
+  /** `isNow`: read now; otherwise the result may be some minutes old. */
   async links(isNow: boolean, signal: AbortSignal): Promise<ReadonlySet<string>> {
     const now = performance.now();
     if (isNow || !this.#cached || now - this.#cached.at > CACHE_MS) this.#cached = { at: now, links: await this.#read(signal) };
@@ -71,7 +70,7 @@ export class ApiRoutes {
   async #read(signal: AbortSignal): Promise<Set<string>> {
     if (this.#apiServer.startsWith("unix:")) return new Set();
     const host = new URL(this.#apiServer).hostname.replace(/^\[(.*)\]$/, "$1");
-    // Without a name service the node has other worries; a Node address protects the interface as well.
+    // Without DNS the Node addresses protect the interface as well.
     const addresses = await lookup(host, { all: true }).catch(() => []);
     const routes = await Promise.all(addresses.map(({ address }) => routeTo(address, this.#namespace, signal)));
     return new Set(routes.flatMap((route) => route?.device ?? []));
@@ -81,7 +80,7 @@ export class ApiRoutes {
 /** How long the API server may take to answer after an interface has moved. */
 const API_MS = 60_000;
 
-/** Any answer counts, also an error: the path works in both directions. */
+/** Any response counts, also an error: the path works in both directions. */
 export async function apiAnswers(client: KubeClient, node: string, signal: AbortSignal): Promise<boolean> {
   const until = performance.now() + API_MS;
   for (let failures = 1; performance.now() < until; failures++) {

@@ -8,12 +8,12 @@ interface LinkAddress {
   readonly address: string;
 }
 
-/** The shortest interval between two announcements of an address that zebra misses: an announcement is itself a change that triggers the next pass. */
+/** The minimum time between two announcements of a missed address: an announcement is itself a change that triggers the next pass. */
 const AGAIN_MS = 10_000;
 
 /**
- * zebra hears of links and of addresses on two ways. Where an address is faster than its link, FRR 8.4 drops it for good: its sessions and routes never come up,
- * though the kernel has it. This finds those that must be announced again.
+ * zebra learns of links and addresses on two paths. If an address arrives before its link, FRR 8.4 drops it for good: its sessions and
+ * routes never come up, though the kernel has it. This finds addresses that must be announced again.
  */
 export class MissedAddresses {
   readonly #reported = new Map<string, number>();
@@ -40,9 +40,8 @@ function linkAddressKey({ link, address }: LinkAddress): string {
 type AddressesByLink = ReadonlyMap<string, ReadonlySet<string>>;
 
 export interface FrrAddresses {
-  /** The addresses that zebra knows, by link. */
   addresses(signal: AbortSignal): Promise<AddressesByLink>;
-  /** The same of a zebra in the host's namespace, at the other end of HostSessions. Rejects where it does not run. */
+  /** Of a zebra in the host's namespace, at the other end of HostSessions. Rejects if it does not run. */
   hostAddresses?(signal: AbortSignal): Promise<AddressesByLink>;
 }
 
@@ -57,9 +56,9 @@ export class MissedAddressAnnouncer {
 
   async announce(kernel: LinkApplier, frr: FrrAddresses, signal: AbortSignal): Promise<void> {
     const { router, host } = kernel.have;
-    // Only on links of ours: announcing an address again may change how a person set it.
+    // Only on our own links: announcing an address again may change its settings.
     const created = [...host.values()].filter((link) => linkOwnership(link) === "created");
-    // A host zebra that does not answer is for its own part to report.
+    // A host zebra that does not answer is reported elsewhere.
     const hostAddresses = (await frr.hostAddresses?.(signal).catch(() => undefined)) ?? new Map();
     const missed = [
       { netns: "router", addresses: this.#missed.router.due(router.values(), await frr.addresses(signal)) },

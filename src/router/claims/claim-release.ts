@@ -16,10 +16,7 @@ export interface ClaimsView {
   readonly now: Date;
 }
 
-/**
- * Those that may forget what their spec has left: everything they ask for now is theirs on every node, and no node runs on what they asked for
- * before.
- */
+/** Owners that may forget earlier values: all their current values are theirs on every node, and no node runs the earlier ones. */
 export function releasableClaims({ claimants, nodes, reports, now }: ClaimsView): ClaimOwner[] {
   const leaving = claimants.filter((claimant) => hasLeft(claimant) && isUsable(claimant));
   if (leaving.length === 0) return [];
@@ -35,7 +32,7 @@ export function releasableClaims({ claimants, nodes, reports, now }: ClaimsView)
 }
 
 interface ReportedUse {
-  /** A node runs on what it asked for before, or may yet come back to it. */
+  /** A node runs the earlier values, or may return to them. */
   isLiveBefore: boolean;
   /** The nodes that run it as it is now. */
   readonly live: Set<string>;
@@ -66,7 +63,7 @@ function hasLeft(claimant: ClaimOwner): boolean {
   return releasedValues(claimsOf(claimant, undefined), recordOf(claimant)).length > 0;
 }
 
-/** What the nodes would decide, made out once for all nodes that the same objects are for. */
+/** What nodes decide, computed once per set of selecting objects. */
 class Decisions {
   readonly #claimants: readonly ClaimOwner[];
   readonly #now: Date;
@@ -116,7 +113,7 @@ interface ClaimResource extends ClaimingResource<readonly Claim[]> {
   readonly claimant: ClaimOwner;
 }
 
-/** As far as the record tells, what an object has left is still its own somewhere. */
+/** By the record, earlier values may still be in use. */
 function resourceOf(claimant: ClaimOwner, asn: number | undefined, now: Date): ClaimResource {
   const { kind, object } = claimant;
   const { name, namespace = "", generation = 0, creationTimestamp } = object.metadata;
@@ -143,7 +140,7 @@ function isUsable({ object }: ClaimOwner): boolean {
   return selectorFieldProblems(object.spec.nodeSelector).length === 0;
 }
 
-/** One whose selector cannot be understood may be anywhere. */
+/** An object with an invalid selector may select any node. */
 function isFor(claimant: ClaimOwner, labels: Labels): boolean {
   return !isUsable(claimant) || selects(claimant.object.spec.nodeSelector, labels);
 }

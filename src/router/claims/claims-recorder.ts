@@ -14,9 +14,8 @@ import { releasableClaims } from "./claim-release.ts";
 import { type ClaimOwner, claimsOf } from "./claims.ts";
 
 export interface RouterClaimsOptions {
-  /** Fenced: only the leader records. */
   client: KubeClient;
-  /** All of the router's namespace and no other. */
+  /** Only of the router's namespace. */
   underlays: Watched<Underlay>;
   l2vnis: Watched<L2VNI>;
   l3vnis: Watched<L3VNI>;
@@ -27,7 +26,6 @@ export interface RouterClaimsOptions {
   log: Log;
 }
 
-/** Records the claims of the router's objects. */
 export function routerClaims(options: RouterClaimsOptions): Runnable {
   const { underlays, l2vnis, l3vnis, passthroughs, reports, nodes, client, budget, log } = options;
   return claimsRecorder<ClaimOwner>({
@@ -42,7 +40,7 @@ export function routerClaims(options: RouterClaimsOptions): Runnable {
       { kind: L3Passthrough, cache: passthroughs },
     ],
     claimsOf: (owner) => claimsOf(owner, undefined),
-    // A changed object may have made room for others.
+    // A changed object may release values.
     releaseOn: [underlays, l3vnis, l2vnis, passthroughs, reports, nodes],
     releasable(owners, now) {
       const labeled = nodes.list().map(({ metadata }) => ({ name: metadata.name, labels: metadata.labels ?? {} }));

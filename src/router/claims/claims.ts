@@ -9,10 +9,9 @@ import type { Claim } from "../../resilience/claim.ts";
 import { readL2VNI } from "../dialects/read-objects.ts";
 import { vniLinkNames, vrfOf } from "../validate/names.ts";
 
-/** Of two that ask for the same value since the same moment, the kind named first has it. */
+/** Between equal ages the first kind wins. */
 export const kindOrder = ["Underlay", "L3VNI", "L2VNI", "L3Passthrough"] as const;
 
-/** An object that asks for values which only one object on a node may have. */
 export type ClaimOwner =
   | { readonly kind: "Underlay"; readonly object: Underlay }
   | { readonly kind: "L2VNI"; readonly object: L2VNI }
@@ -86,7 +85,7 @@ function linkClaims(vni: number, has: { veth: boolean }): Claim[] {
   }));
 }
 
-/** A VRF is a link too, which all resources of the VRF share. Only a name that another link can have is asked for. */
+/** A VRF is also a link, shared by all resources of the VRF. Claimed only if another link could have the name. */
 function vrfNameClaim(vrf: string): Claim[] {
   if (vrf !== PASSTHROUGH_LINK && !/^(vni|br-pe-|pe-)[1-9][0-9]*$/.test(vrf)) return [];
   return [{ key: `link/${vrf}`, field: "spec.vrf", subject: `VRF name ${vrf}`, shared: true }];
@@ -97,9 +96,7 @@ function vniClaim(vni: number): Claim {
 }
 
 interface RouteTarget {
-  /** `64514:100` */
   readonly text: string;
-  /** The local part. */
   readonly number: number;
 }
 
@@ -108,7 +105,7 @@ function automaticTarget(asn: number | undefined, vni: number): RouteTarget | un
   return asn === undefined ? undefined : { text: `${asn % 65_536}:${vni}`, number: vni };
 }
 
-/** Numbers are compared as numbers: 064514:100 is 64514:100. */
+/** Compared as numbers: 064514:100 equals 64514:100. */
 function targetIn(text: string): RouteTarget[] {
   const [, left = "", right = ""] = /^([0-9.]+):([0-9]+)$/.exec(text) ?? [];
   if (right === "") return [];

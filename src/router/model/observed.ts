@@ -3,30 +3,29 @@ import type { RawFRRConfig } from "../../api/openpe/raw-frr-config.ts";
 import type { Failure } from "../../resilience/failure.ts";
 import type { LastGoodResource } from "./rendered.ts";
 
-/** Everything that the plan for one node depends on. */
 export interface ObservedNode {
   readonly node: {
     readonly name: string;
     readonly labels: Readonly<Record<string, string>>;
   };
-  /** The annotation openpe.io/nodeindex; undefined while the controller has not given one. */
+  /** The annotation openpe.io/nodeindex; undefined until the controller has set it. */
   readonly index: number | undefined;
   /** All of the router's namespace, whether or not they select this node. */
   readonly objects: RouterObjects;
-  /** The passwords of the Secrets that neighbors reference, by the name of the Secret. */
+  /** By the name of the Secret. */
   readonly passwords: ReadonlyMap<string, Password>;
   readonly interfaces: Readonly<Record<"host" | "router", readonly ObservedInterface[]>>;
-  /** The addresses that the interfaces of Underlays had when they last had any, by name. */
+  /** The last known addresses of the Underlays' interfaces, by name. */
   readonly nics?: ReadonlyMap<string, readonly string[]>;
-  /** Interfaces that the node itself lives on, and why: `carries the Node address 192.0.2.1`. Masters and their ports included. */
+  /** Interfaces that the node itself needs, with the reason: `carries the Node address 192.0.2.1`. Includes masters and ports. */
   readonly guarded: ReadonlyMap<string, string>;
   /** Whether Open vSwitch answers on this node. */
   readonly ovs: boolean;
   /** By owner, `L2VNI/red`. */
   readonly lastGood: ReadonlyMap<string, LastGoodResource>;
-  /** What has been rejected as it is written now, by owner. */
+  /** Current versions that were rejected, by owner. */
   readonly rejections?: RejectedResources;
-  /** When an object that existed before began to select this node, where the agent saw it happen; by owner. */
+  /** When an existing object began to select this node, if the agent observed it; by owner. */
   readonly newlySelectedAt: ReadonlyMap<string, Date>;
   readonly now: Date;
 }
@@ -50,16 +49,14 @@ export interface ObservedInterface {
   readonly kind?: string;
 }
 
-/** A version of a resource that the kernel or FRR rejected. */
 export interface RejectedResource {
   readonly uid: string;
   readonly generation: number;
   readonly failure: Failure;
-  /** When it was rejected. */
   readonly at: string;
-  /** How often trying it has changed what others have, or would have. */
+  /** How often retrying has affected others, or would have. */
   readonly times: number;
 }
 
-/** By owner. Of resources of which nothing is live, and of those that were to be changed together with others. */
+/** By owner. Of resources without a live version, and of those that were to change together with others. */
 export type RejectedResources = ReadonlyMap<string, RejectedResource>;

@@ -4,32 +4,30 @@ import type { Rendered, LastGoodResource } from "./rendered.ts";
 
 export type RouterKind = "Underlay" | "L2VNI" | "L3VNI" | "L3Passthrough" | "RawFRRConfig";
 
-/** One resource, to be brought into its form. */
+/** A resource to apply. */
 export interface ResourceStep extends Presence {
-  /** `L2VNI/red` */
   readonly owner: string;
   readonly kind: RouterKind;
   readonly name: string;
   readonly namespace: string;
   readonly uid: string;
-  /** Of the form that is brought, not of the object, where they differ. */
+  /** Of the applied version, not of the object, if they differ. */
   readonly generation: number;
   readonly spec: unknown;
-  /** kept: the object as it is written now has failed validation, and this is its last good form. */
+  /** kept: the current version failed validation, and this is the last good one. */
   readonly state: "current" | "kept";
   readonly rendered: Rendered;
   /** Present on a step that requires a live L2VNI in its VRF. */
   readonly otherwise?: Failure;
-  /** It is live, and goes when those that are to have what it has are live. */
+  /** It is live, and is removed when its successors are live. */
   readonly leaves?: true;
-  /** What is live on the node until the step succeeds, and again if it fails; missing when nothing of it is. */
+  /** What is live until the step succeeds, and again if it fails; unset if nothing is. */
   readonly previous?: Presence & { readonly lastGood: LastGoodResource };
 }
 
-/** What a resource in one of its forms means to the others on the node. */
 interface Presence {
   readonly vrf?: string;
-  /** The subnets that it brings into the VRF, for the L3VNI to announce. */
+  /** The subnets that the L3VNI of the VRF announces. */
   readonly subnets?: readonly string[];
   /** The values that it claims exclusively. */
   readonly claims?: readonly Claim[];

@@ -12,7 +12,6 @@ export interface OverlayNode {
   /** The node index, from which the node's probe MAC is made. */
   readonly index: number;
   readonly vtep: string;
-  /** Sorted. */
   readonly l2: readonly number[];
   readonly l3: readonly number[];
 }

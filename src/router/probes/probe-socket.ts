@@ -23,7 +23,6 @@ export interface ProbeSocketEvents {
   onDropped(reason: string, count: number): void;
 }
 
-/** The process that sends and answers probes in the router's namespace. */
 export class ProbeSocket {
   readonly #netns: string;
   readonly #log: Log;

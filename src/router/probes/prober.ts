@@ -9,7 +9,6 @@ import { probeMac, ProbeRoutes } from "./probe-routes.ts";
 import { ProbeSocket } from "./probe-socket.ts";
 import { isComplete, planTick, DOUBT_MS, SLOTS, TICK_MS } from "./tick.ts";
 
-/** A VNI that is applied on this node. */
 export interface LocalVni {
   readonly vni: number;
   readonly type: "L2" | "L3";

@@ -1,4 +1,3 @@
-/** What is wrong with one field of a resource. */
 export interface FieldProblem {
   readonly field: string;
   readonly message: string;

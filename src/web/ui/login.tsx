@@ -3,7 +3,6 @@ import { logIn } from "./live/stream.ts";
 
 const COMMAND = "kubectl create token NAME --namespace NAMESPACE";
 
-/** In a cluster the page shows what the one who looks may get, so it must know who that is. */
 export function Login() {
   const [error, setError] = useState<string>();
   const [asking, setAsking] = useState(false);

@@ -3,7 +3,6 @@ import { HealthIcon } from "./health.tsx";
 import type { Column } from "./table.tsx";
 import { Since } from "./time.tsx";
 
-/** What has a namespace, with how it is. */
 export function nameColumn<Row extends { namespace: string; name: string; health: Health }>(title: string): Column<Row> {
   return {
     id: "name",

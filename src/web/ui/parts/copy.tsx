@@ -2,7 +2,6 @@ import { useState } from "preact/hooks";
 
 const RESULT_MS = 1_500;
 
-/** A command, and a button that takes it along. */
 export function Copy({ text }: { text: string }) {
   const [result, setResult] = useState("");
   const copy = async (event: Event) => {

@@ -11,7 +11,6 @@ const GAP = { least: 22, most: 56, y: 16 };
 const EDGE = 4;
 const PADDING = 32;
 
-/** Drawn from what is seen, on the left, to what is to blame, on the right. */
 export function Path({ answer }: { answer: Answer }) {
   const container = useRef<HTMLDivElement>(null);
   const [room, setRoom] = useState(1_000);
