@@ -25,6 +25,9 @@ const BENCHES = "test/bench/*.test.ts";
 /** Of the other suites those that take a minute: begun last they would be waited for alone. */
 const LONG = [
   "test/failover/moves.test.ts",
+  "test/router/probes.test.ts",
+  "test/loadbalancer/bgp-sessions.test.ts",
+  "test/fuzz/webhook.test.ts",
   "test/failover/kill.test.ts",
   "test/kube/chaos.test.ts",
   "test/loadbalancer/status-l2.test.ts",
@@ -32,9 +35,20 @@ const LONG = [
   "test/loadbalancer/l2.test.ts",
   "test/failover/two-sites.test.ts",
   "test/lab/two-sites.test.ts",
+  "test/failover/site.test.ts",
+  "test/router/render.test.ts",
+  "test/loadbalancer/bgp-oracle.test.ts",
+  "test/frr/apply-oracle.test.ts",
+  "test/embedded/files-many.test.ts",
+  "test/failover/drill.test.ts",
+  "test/failover/faults.test.ts",
   "test/api/differential.test.ts",
+  "test/lab/kube.test.ts",
+  "test/loadbalancer/bgp-options.test.ts",
   "test/kube/status-cleaner.test.ts",
   "test/hostnet/links.test.ts",
+  "test/fuzz/page.test.ts",
+  "test/fuzz/embedded.test.ts",
 ];
 /** Longest first, of those that run together. */
 const ORDER = [...LONG, ...LABS];

@@ -16,7 +16,6 @@ const SEED = SOAK_MINUTES > 0 ? Date.now() % 1_000_000 : 11;
 
 describe.each(FRR_RELEASES)("FRR %s", (version) => {
   const timeout = (5 + 20 * SOAK_MINUTES) * 60_000;
-  const signal = AbortSignal.timeout(timeout);
   let frr: FrrInNamespace;
   beforeAll(async () => {
     frr = await frrInNamespace({ version, bgpPort: 0 });
@@ -25,7 +24,7 @@ describe.each(FRR_RELEASES)("FRR %s", (version) => {
   });
   afterAll(() => frr.stop());
 
-  test("any speaker becomes any other, and FRR's own script finds nothing to change", { timeout }, async () => {
+  test("any speaker becomes any other, and FRR's own script finds nothing to change", { timeout }, async ({ signal }) => {
     const states = fc.sample(speakers, { seed: SEED, numRuns: TRANSITIONS[version] });
     const onFrr = speakerOn(frr);
     for (const [index, wanted] of states.entries()) {
@@ -41,7 +40,7 @@ describe.each(FRR_RELEASES)("FRR %s", (version) => {
     }
   });
 
-  test("restarted daemons get the same configuration from their boot file", { timeout }, async () => {
+  test("restarted daemons get the same configuration from their boot file", { timeout }, async ({ signal }) => {
     const wanted = fc
       .sample(speakers, { seed: SEED + 2, numRuns: 40 })
       .reduce((a, b) => (a.services.size * a.config.peers.size >= b.services.size * b.config.peers.size ? a : b));
@@ -59,7 +58,7 @@ describe.each(FRR_RELEASES)("FRR %s", (version) => {
     }
   });
 
-  test("a speaker that remembers nothing finds all as it would say it itself", { timeout }, async () => {
+  test("a speaker that remembers nothing finds all as it would say it itself", { timeout }, async ({ signal }) => {
     for (const wanted of fc.sample(speakers, { seed: SEED + 1, numRuns: 10 })) {
       await speakerOn(frr).speaker.apply(wanted, signal);
       expect(await speakerOn(frr).speaker.apply(wanted, signal)).toMatchObject({ changed: 0, drift: [] });

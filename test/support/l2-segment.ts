@@ -1,7 +1,7 @@
 import { execFileSync, spawn, type ChildProcessByStdio } from "node:child_process";
 import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
@@ -15,7 +15,8 @@ const PYTHON = "/usr/bin/python3";
 const script = (name: string) => fileURLToPath(new URL(`../loadbalancer/fixtures/${name}.py`, import.meta.url));
 /** Of each line that a node says. */
 const END = " .";
-const patience = { timeout: 60_000, interval: 50 };
+/** Nothing here is about time, and a busy machine takes its own. */
+const patience = { timeout: 240_000, interval: 50 };
 
 type Process = ChildProcessByStdio<Writable, Readable, null>;
 
@@ -168,6 +169,7 @@ export class Segment implements AsyncDisposable {
 export class L2Node {
   readonly station: Station;
   readonly #process: Process;
+  readonly #messages = new EventEmitter<{ message: [] }>();
   #message: NodeMessage | undefined;
 
   constructor(station: Station, child: Process) {
@@ -175,7 +177,9 @@ export class L2Node {
     this.#process = child;
     // The last word of one that is killed may be cut off.
     createInterface(child.stdout).on("line", (line) => {
-      if (line.endsWith(END)) this.#message = JSON.parse(line.slice(0, -END.length)) as NodeMessage;
+      if (!line.endsWith(END)) return;
+      this.#message = JSON.parse(line.slice(0, -END.length)) as NodeMessage;
+      this.#messages.emit("message");
     });
   }
 
@@ -229,11 +233,8 @@ export class L2Node {
   }
 
   async is(address: string, state: NodeMessage["states"][string]["is"]): Promise<NodeMessage["states"][string]> {
-    return vi.waitFor(() => {
-      const now = this.message.states[address];
-      if (now?.is !== state) throw new Error(`${this.station.name} is ${JSON.stringify(now)} for ${address}, not ${state}`);
-      return now;
-    }, patience);
+    const find = ({ states }: NodeMessage) => (states[address]?.is === state ? states[address] : undefined);
+    return this.#first(find, ({ states }) => `${JSON.stringify(states[address])} for ${address}, not ${state}`);
   }
 
   /** Of those it has been told to share addresses with. */
@@ -242,7 +243,29 @@ export class L2Node {
   }
 
   async until(holds: (message: NodeMessage) => boolean): Promise<void> {
-    await vi.waitUntil(() => holds(this.message), patience);
+    await this.#first((message) => holds(message) || undefined, JSON.stringify);
+  }
+
+  /** Looks at every message: a state may last for less time than a busy machine takes to look again. */
+  #first<T>(find: (message: NodeMessage) => T | undefined, describe: (message: NodeMessage) => string): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const end = () => {
+        clearTimeout(late);
+        this.#messages.off("message", look);
+      };
+      const look = () => {
+        const found = find(this.message);
+        if (found === undefined) return;
+        end();
+        resolve(found);
+      };
+      const late = setTimeout(() => {
+        end();
+        reject(new Error(`${this.station.name} is ${describe(this.message).slice(0, 500)}`));
+      }, patience.timeout);
+      this.#messages.on("message", look);
+      look();
+    });
   }
 }
 
