@@ -34,6 +34,10 @@ const COMMANDS: Readonly<Record<string, Listed>> = {
   lint: { about: "Check manifests without a server.", load: () => import("./commands/lint.ts") },
   render: { about: "Print the configuration that manifests produce for a node.", load: () => import("./commands/render.ts") },
   tree: { about: "Show the resources of each node's router as a tree, with their states.", load: () => import("./commands/tree.ts") },
+  routes: {
+    about: "Show what BGP sent, received and selected, and what is in the kernel, by node and session.",
+    load: () => import("./commands/routes.ts"),
+  },
   why: { about: "Show problems with their causes and fixes: of one object, or all.", load: () => import("./commands/why.ts") },
   status: { about: "Show the health of the whole cluster on one screen.", load: () => import("./commands/status.ts") },
   connectivity: {
@@ -81,7 +85,7 @@ const COMMANDS: Readonly<Record<string, Listed>> = {
 /** The groups of the help, in this order. */
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
   "Try:": ["lab", "up"],
-  "Inspect:": ["status", "why", "get", "describe", "tree", "connectivity", "outages", "bundle"],
+  "Inspect:": ["status", "why", "get", "describe", "tree", "routes", "connectivity", "outages", "bundle"],
   "Change:": ["lint", "render", "diff", "apply", "delete", "failover"],
   "Run:": ["controller", "agent", "frr", "p2pnc", "router", "loadbalancer"],
   "Install:": ["doctor", "migrate", "crds", "clean", "completion", "version"],

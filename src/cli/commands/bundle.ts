@@ -5,15 +5,13 @@ import type { Command } from "commander";
 import type { Kind } from "../../api/kind.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { print, printError } from "../../kube/printable.ts";
-import { LOAD_BALANCER, ROUTER_HOST_DEFAULTS } from "../shared/agent-options.ts";
 import { gatherObjects, type GatheredObjects } from "../support-bundle/gather-objects.ts";
 import { BUNDLE_VERSION, type BundleManifest, MANIFEST, type Missing } from "../support-bundle/manifest.ts";
 import { type Content, masked } from "../support-bundle/mask.ts";
-import { gatherNode, type NodePaths } from "../support-bundle/node-state.ts";
-import { runHere, type RunOnNode } from "../support-bundle/run-on-node.ts";
+import { gatherNode } from "../support-bundle/node-state.ts";
 import { writeOwnersFile } from "../support-bundle/tar.ts";
 import { packTar } from "../support-bundle/tar.ts";
-import { hasLab, loadFromLab } from "../shared/lab-loader.ts";
+import { labNodes, NODE_PATHS, thisNode, type ReachableNode } from "../support-bundle/reachable-nodes.ts";
 import { connect, type ConnectionOptions, withConnection } from "../shared/connection.ts";
 import { CliError, EXIT } from "../shared/exit.ts";
 import { VERSION } from "../shared/version.ts";
@@ -35,17 +33,6 @@ interface Gathering {
   readonly files: RawFile[];
   readonly missing: Missing[];
 }
-
-interface ReachableNode {
-  readonly name: string;
-  readonly run: RunOnNode;
-}
-
-const NODE_PATHS: NodePaths = {
-  routerNetns: ROUTER_HOST_DEFAULTS.routerNetns,
-  frrRunDirectory: ROUTER_HOST_DEFAULTS.frrRunDirectory,
-  lbFrrRunDirectory: LOAD_BALANCER.lbFrrRunDirectory,
-};
 
 export function configure(command: Command): void {
   withConnection(command)
@@ -122,7 +109,7 @@ async function addObjects(
 
 async function addNodes(
   { files, missing }: Gathering,
-  { nodes, missing: unreached }: { nodes: ReachableNode[]; missing: Missing[] },
+  { nodes, missing: unreached }: { nodes: readonly ReachableNode[]; missing: Missing[] },
 ): Promise<void> {
   missing.push(...unreached);
   await Promise.all(
@@ -145,19 +132,14 @@ async function reachableNodes(
   { access: { server } }: KubeClient,
   { nodeState, node }: { nodeState: boolean; node: string },
   signal: AbortSignal,
-): Promise<{ nodes: ReachableNode[]; missing: Missing[] }> {
-  const labs = hasLab() ? await loadFromLab("cli/running.ts") : undefined;
-  const lab = await labs?.background.find();
-  if (labs && lab && lab.url === server) {
-    const nodes = lab.topology.nodes.map((name) => ({
-      name,
-      run: (command: readonly string[]) => labs.hostIn(lab, name).run(command, { signal }),
-    }));
-    return { nodes, missing: [] };
-  }
+): Promise<{ nodes: readonly ReachableNode[]; missing: Missing[] }> {
+  const lab = await labNodes(server, signal);
+  if (lab) return { nodes: lab, missing: [] };
   if (nodeState || server.startsWith("unix:")) {
-    if (process.getuid?.() !== 0) return { nodes: [], missing: [{ what: `nodes/${node}`, why: "reading FRR and the kernel needs root" }] };
-    return { nodes: [{ name: node, run: (command) => runHere(command, signal) }], missing: [] };
+    const here = thisNode(node, signal);
+    return here
+      ? { nodes: [here], missing: [] }
+      : { nodes: [], missing: [{ what: `nodes/${node}`, why: "reading FRR and the kernel needs root" }] };
   }
   const why = "not read from here: run plumbline bundle --node-state on the node";
   return { nodes: [], missing: [{ what: "nodes", why }] };
