@@ -102,12 +102,13 @@ export function addControllerComponents({
   manager.add(statusCleaner({ ...parts, kinds, leases, budget, ...pods }), { leaderOnly: true });
   const underlays = manager.cache(Underlay, inRouters);
   const l3vnis = manager.cache(L3VNI, inRouters);
+  const passthroughs = manager.cache(L3Passthrough, inRouters);
   const recorder = routerClaims({
     client,
     underlays,
     l2vnis: manager.cache(L2VNI, inRouters),
     l3vnis,
-    passthroughs: manager.cache(L3Passthrough, inRouters),
+    passthroughs,
     reports,
     nodes,
     budget,
@@ -120,7 +121,7 @@ export function addControllerComponents({
   if (options.loadBalancer && speakers) {
     const { namespace: metallbNamespace, lbClass, ignoreExcludeLb: ignoreExclude = false } = options.loadBalancer;
     const { states, l2: l2Reports, bgp: bgpReports, sessions } = speakers;
-    const reported = { states, l2Reports, bgpReports, sessions };
+    const reported = { states, l2Reports, bgpReports, sessions, routers: { passthroughs, l3vnis, reports } };
     addLoadBalancer({ ...parts, ...reported, manager, metallbNamespace, lbClass, ignoreExclude, events, budget, waitForOldWrites });
   }
   addConnectivity({ ...parts, manager, events, budget, ...(options.silenceMs !== undefined && { silenceMs: options.silenceMs }) });

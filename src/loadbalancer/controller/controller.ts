@@ -24,7 +24,7 @@ import { ReadThroughCache } from "../../kube/cache/read-through-cache.ts";
 import { ServiceController } from "./service-controller.ts";
 import { loadBalancerClaims } from "../claims/claims-recorder.ts";
 import { AnnouncedReports } from "./announced-controller.ts";
-import { ClusterConfig } from "../status/cluster-config.ts";
+import { ClusterConfig, type RouterSources } from "../status/cluster-config.ts";
 import { clusterWatch } from "../status/cluster-watch.ts";
 import { addConfigurationReports } from "./configuration-status-controller.ts";
 import { misnamedReports } from "../status/misnamed.ts";
@@ -59,6 +59,8 @@ export interface LoadBalancerOptions {
   /** The peers to which nodes announce Services. */
   bgpReports: Cache<ServiceBGPStatus>;
   sessions: Cache<BGPSessionStatus>;
+  /** The routers of the nodes, to which the load balancer may announce. */
+  routers: RouterSources;
   /** Returns when no write of an earlier leader can arrive. */
   waitForOldWrites: (signal: AbortSignal) => Promise<void>;
 }

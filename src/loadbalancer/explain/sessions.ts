@@ -5,13 +5,13 @@ import { addressOf } from "../../ip/address.ts";
 import { agentComponent, agentHealth } from "../../kube/members/agent-health.ts";
 import { readService } from "../services/service-view.ts";
 import { isAddressMissing, parseRuns } from "../status/missing-prefixes.ts";
+import { hostLinks, routerEnd } from "../status/own-router.ts";
 import { nodeOfReport } from "../status/unknown.ts";
 import { conditionOf, frrOn, HEALTHY, nodeComponent, objectOf, on, partOf, statement, type StatementBody } from "./components.ts";
 import { L3Passthrough } from "../../api/openpe/l3passthrough.ts";
 import { L3VNI } from "../../api/openpe/l3vni.ts";
 import { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-configuration-status.ts";
-import { IpError } from "../../ip/error.ts";
-import { parseMaskedPrefix, type Prefix } from "../../ip/prefix.ts";
+import type { Prefix } from "../../ip/prefix.ts";
 
 type Status = NonNullable<BGPSessionStatus["status"]>;
 
@@ -226,7 +226,7 @@ function routerSessions(address: string, node: string, reader: ObjectReader): Ro
       .map(({ metadata, spec }) => ({ component: objectOf("L3Passthrough", metadata), vrf: "default", spec })),
   ];
   return ends.map(({ component, vrf, spec }) => {
-    const links = linksOf(spec.hostsession);
+    const links = hostLinks(spec.hostsession);
     const observed = reader.get(RouterNodeConfigurationStatus, `${component.namespace}/${node}`)?.status?.sessions ?? [];
     const session = observed.find((one) => one.vrf === vrf && links.some((link) => contains(link, one.neighbor)));
     const name = session && (vrf === "default" ? session.neighbor : `${vrf}/${session.neighbor}`);
@@ -234,27 +234,8 @@ function routerSessions(address: string, node: string, reader: ObjectReader): Ro
   });
 }
 
-const vnisByEnd: Index<L3VNI> = { kind: L3VNI, of: ({ spec }) => linksOf(spec.hostsession).flatMap(endOf) };
-const passthroughsByEnd: Index<L3Passthrough> = { kind: L3Passthrough, of: ({ spec }) => linksOf(spec.hostsession).flatMap(endOf) };
-
-/** The prefixes of the link between router and host; invalid ones are reported by the router. */
-function linksOf(session: L3VNI["spec"]["hostsession"]): Prefix[] {
-  const { ipv4 = "", ipv6 = "" } = session?.localcidr ?? {};
-  return [ipv4, ipv6].flatMap((text) => {
-    try {
-      return text === "" ? [] : [parseMaskedPrefix(text)];
-    } catch (error) {
-      if (error instanceof IpError) return [];
-      throw error;
-    }
-  });
-}
-
-/** The same on every node. A network address that ends in a zero byte is left out. */
-function endOf({ first }: Prefix): string[] {
-  const end = first.plus(first.value % 256n === 0n ? 1n : 0n);
-  return end ? [end.toString()] : [];
-}
+const vnisByEnd: Index<L3VNI> = { kind: L3VNI, of: ({ spec }) => hostLinks(spec.hostsession).flatMap(routerEnd) };
+const passthroughsByEnd: Index<L3Passthrough> = { kind: L3Passthrough, of: ({ spec }) => hostLinks(spec.hostsession).flatMap(routerEnd) };
 
 function contains(link: Prefix, neighbor: string): boolean {
   const address = addressOf(neighbor);

@@ -6,6 +6,7 @@ import type { NodeView } from "../services/service-view.ts";
 import type { BGPSessionStatus } from "../../api/metallb/bgp-session-status.ts";
 import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
 import { announcedCondition, type AnnouncementInput } from "./announced-condition.ts";
+import { cutOffRouters } from "./own-router.ts";
 import { deliveryEvidence } from "./session-evidence.ts";
 import { l2BlockerIn } from "./l2-blocker.ts";
 import { groupNodes } from "./node-groups.ts";
@@ -250,6 +251,30 @@ describe("what sessions deliver", () => {
       "BGP: 2 nodes announce it, 1 not (notSent)",
     );
     expect(announcedCondition(web, there, undefined, { overBgp: new Map([["n1", ["tor"]]]) }).message).toBe("BGP: 3 nodes announce it");
+  });
+
+  test("a node whose own router is the peer, and has no session with the fabric, delivers nothing over it", () => {
+    const hostsession = { asn: 64_514, hostasn: 64_515, localcidr: { ipv4: "192.169.10.0/24" } };
+    const passthroughs = [{ metadata: { name: "services" }, spec: { hostsession } }];
+    const reportOf = (name: string, state: string) => ({
+      metadata: { name },
+      status: {
+        sessions: [
+          { vrf: "default", neighbor: "192.168.11.2", state },
+          { vrf: "default", neighbor: "192.169.10.2", state: "Established" },
+          { vrf: "red", neighbor: "10.0.0.1", state: "Established" },
+        ],
+      },
+    });
+    const isCutOff = cutOffRouters({ passthroughs, l3vnis: [], reports: [reportOf("n1", "Active"), reportOf("n2", "Established")] });
+    const evidence = deliveryEvidence(
+      ["n1", "n2", "n3"].flatMap((name) => [
+        session(name, { address: "192.169.10.1" }),
+        session(name, { address: "192.0.2.254" }, "spine"),
+      ]),
+      isCutOff,
+    );
+    expect([...evidence].map(([name, { problems }]) => [name, [...problems]])).toEqual([["n1", [["tor", { reason: "sessionDown" }]]]]);
   });
 
   test("nodes are grouped by what their sessions do not deliver", () => {

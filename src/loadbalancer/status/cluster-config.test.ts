@@ -5,6 +5,9 @@ import { BFDProfile } from "../../api/metallb/bfd-profile.ts";
 import { BGPAdvertisement } from "../../api/metallb/bgp-advertisement.ts";
 import { BGPPeer } from "../../api/metallb/bgp-peer.ts";
 import { BGPSessionStatus } from "../../api/metallb/bgp-session-status.ts";
+import { L3Passthrough } from "../../api/openpe/l3passthrough.ts";
+import { L3VNI } from "../../api/openpe/l3vni.ts";
+import { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-configuration-status.ts";
 import { Community } from "../../api/metallb/community.ts";
 import { ConfigurationState } from "../../api/metallb/configuration-state.ts";
 import { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
@@ -28,8 +31,15 @@ const sources = {
   nodes: holding(Node, [excluded]),
 };
 
+const routers = { passthroughs: holding(L3Passthrough), l3vnis: holding(L3VNI), reports: holding(RouterNodeConfigurationStatus) };
+
 test.each([true, false])("a node labeled to be left out counts as the speakers have it: ignored %s", (ignoreExclude) => {
-  const view = new ClusterConfig(sources, { ignoreExclude, states: holding(ConfigurationState), sessions: holding(BGPSessionStatus) });
+  const view = new ClusterConfig(sources, {
+    ignoreExclude,
+    states: holding(ConfigurationState),
+    sessions: holding(BGPSessionStatus),
+    routers,
+  });
   view.load(["n1"]);
   expect(view.landscape?.nodes).toMatchObject([{ name: "n1", excluded: !ignoreExclude }]);
 });
@@ -39,6 +49,7 @@ test("where nobody knows who is alive nobody knows where Services can be announc
     ignoreExclude: false,
     states: holding(ConfigurationState),
     sessions: holding(BGPSessionStatus),
+    routers,
   });
   view.load(undefined);
   expect(view.landscape).toBeUndefined();
@@ -56,6 +67,7 @@ test("nodes that are alive and whose speaker does not run on what is written, or
     ignoreExclude: false,
     states: holding(ConfigurationState, states),
     sessions: holding(BGPSessionStatus),
+    routers,
   });
   view.load(["n1", "n2"]);
   states.push(stateOf("n1", "Invalid"), stateOf("n2", "Valid"), stateOf("dead", "Invalid"), {

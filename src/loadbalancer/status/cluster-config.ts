@@ -11,6 +11,9 @@ import type { ConfigurationState } from "../../api/metallb/configuration-state.t
 import type { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
 import type { L2Advertisement } from "../../api/metallb/l2-advertisement.ts";
 import type { KubeObject } from "../../api/kind.ts";
+import type { L3Passthrough } from "../../api/openpe/l3passthrough.ts";
+import type { L3VNI } from "../../api/openpe/l3vni.ts";
+import type { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-configuration-status.ts";
 import type { Cache } from "../../kube/cache/cache.ts";
 import { L2Elections } from "../announcement/l2-election.ts";
 import { PoolIndex } from "../config/pool-index.ts";
@@ -18,6 +21,7 @@ import { type LastGoodConfig, loadConfig, type Loaded } from "../config/load.ts"
 import { readNode, type NodeView } from "../services/service-view.ts";
 import type { AnnouncementInput } from "./announced-condition.ts";
 import { deliveryEvidence, type DeliveryEvidence } from "./session-evidence.ts";
+import { cutOffRouters } from "./own-router.ts";
 import { groupNodes } from "./node-groups.ts";
 import { nodeOfReport } from "./unknown.ts";
 
@@ -42,6 +46,14 @@ interface ClusterViewOptions {
   readonly states: Pick<Cache<ConfigurationState>, "list" | "subscribe" | "waitForSync">;
   /** What they report of their sessions. */
   readonly sessions: Pick<Cache<BGPSessionStatus>, "list" | "subscribe" | "waitForSync">;
+  /** The routers of the nodes, to which the load balancer may announce. */
+  readonly routers: RouterSources;
+}
+
+export interface RouterSources {
+  readonly passthroughs: Listed<L3Passthrough>;
+  readonly l3vnis: Listed<L3VNI>;
+  readonly reports: Listed<RouterNodeConfigurationStatus>;
 }
 
 /** The controller has no access to password Secrets and assumes that they exist; the speakers check them. */
@@ -51,6 +63,7 @@ export class ClusterConfig {
   readonly sources: ClusterSources;
   readonly states: ClusterViewOptions["states"];
   readonly sessions: ClusterViewOptions["sessions"];
+  readonly routers: RouterSources;
   readonly #ignoreExclude: boolean;
   #lastGood: LastGoodConfig = new Map();
   #loaded: Loaded | undefined;
@@ -59,10 +72,11 @@ export class ClusterConfig {
   readonly #elections = new L2Elections();
   #input: AnnouncementInput | undefined;
 
-  constructor(sources: ClusterSources, { ignoreExclude, states, sessions }: ClusterViewOptions) {
+  constructor(sources: ClusterSources, { ignoreExclude, states, sessions, routers }: ClusterViewOptions) {
     this.sources = sources;
     this.states = states;
     this.sessions = sessions;
+    this.routers = routers;
     this.#ignoreExclude = ignoreExclude;
   }
 
@@ -81,7 +95,9 @@ export class ClusterConfig {
     const loaded = this.#load(nodes);
     const alive = living && new Set(living);
     const doubtful = this.#doubtful(alive);
-    const evidence = deliveryEvidence(this.sessions.list());
+    const { passthroughs, l3vnis, reports } = this.routers;
+    const isCutOff = cutOffRouters({ passthroughs: passthroughs.list(), l3vnis: l3vnis.list(), reports: reports.list() });
+    const evidence = deliveryEvidence(this.sessions.list(), isCutOff);
     const isSame =
       haveSameSignatures(evidence, this.#input?.evidence ?? new Map()) &&
       isDeepStrictEqual(doubtful, this.#input?.doubtful ?? new Set()) &&

@@ -5,6 +5,9 @@ import { BFDProfile } from "../../api/metallb/bfd-profile.ts";
 import { BGPAdvertisement } from "../../api/metallb/bgp-advertisement.ts";
 import { BGPPeer } from "../../api/metallb/bgp-peer.ts";
 import { BGPSessionStatus } from "../../api/metallb/bgp-session-status.ts";
+import { L3Passthrough } from "../../api/openpe/l3passthrough.ts";
+import { L3VNI } from "../../api/openpe/l3vni.ts";
+import { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-configuration-status.ts";
 import { Community } from "../../api/metallb/community.ts";
 import { ConfigurationState } from "../../api/metallb/configuration-state.ts";
 import { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
@@ -47,8 +50,14 @@ async function watched() {
     namespaces: cached(Namespace),
     nodes: cached(Node),
   };
+  const routers = { passthroughs: cached(L3Passthrough), l3vnis: cached(L3VNI), reports: cached(RouterNodeConfigurationStatus) };
   const recorded: string[] = [];
-  const view = new ClusterConfig(sources, { ignoreExclude: false, states: cached(ConfigurationState), sessions: cached(BGPSessionStatus) });
+  const view = new ClusterConfig(sources, {
+    ignoreExclude: false,
+    states: cached(ConfigurationState),
+    sessions: cached(BGPSessionStatus),
+    routers,
+  });
   const watching = clusterWatch({
     view,
     agents: { living: () => [], subscribe: () => () => undefined, ready: () => Promise.resolve() },

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Node } from "../../api/core/node.ts";
 import type { KubeObject } from "../../api/kind.ts";
+import type { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-configuration-status.ts";
 import { controller, type Runnable } from "../../kube/controller/controller.ts";
 import type { Source } from "../../kube/controller/source.ts";
 import type { EventRecorder } from "../../kube/events/events.ts";
@@ -37,6 +38,9 @@ export function clusterWatch({ view, agents, events, onLoaded, onChange, log }: 
       nodeChanges(nodes),
       certaintyOf(view.states),
       evidenceOf(view.sessions),
+      configChangesOf<KubeObject>(view.routers.passthroughs, KEY),
+      configChangesOf<KubeObject>(view.routers.l3vnis, KEY),
+      uplinksOf(view.routers.reports),
       { subscribe: (enqueue) => agents.subscribe(() => enqueue(KEY)), ready: (signal) => agents.ready(signal) },
     ],
     log,
@@ -122,6 +126,19 @@ function evidenceOf(sessions: ClusterConfig["sessions"]): Source {
         if (before !== problemText(change.object)) enqueue(KEY);
       }),
     ready: (signal) => sessions.waitForSync(signal),
+  };
+}
+
+/** Fires when a session of a router comes up or goes down. */
+function uplinksOf(reports: ClusterConfig["routers"]["reports"]): Source {
+  const states = ({ status }: RouterNodeConfigurationStatus) =>
+    (status?.sessions ?? []).map(({ vrf, neighbor, state }) => `${vrf} ${neighbor} ${state === "Established"}`);
+  return {
+    subscribe: (enqueue) =>
+      reports.subscribe((change) => {
+        if (change.type !== "updated" || !isDeepStrictEqual(states(change.old), states(change.object))) enqueue(KEY);
+      }),
+    ready: (signal) => reports.waitForSync(signal),
   };
 }
 

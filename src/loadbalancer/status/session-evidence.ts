@@ -22,14 +22,21 @@ export interface SessionEvidence {
 /** By node; nodes whose sessions all deliver are not there. */
 export type DeliveryEvidence = ReadonlyMap<string, SessionEvidence>;
 
-export function deliveryEvidence(statuses: Iterable<BGPSessionStatus>): DeliveryEvidence {
+/** `isCutOff`: whether the peer at this address is the router of the node, and that has no session with the fabric. */
+export function deliveryEvidence(
+  statuses: Iterable<BGPSessionStatus>,
+  isCutOff: (node: string, address: string) => boolean = () => false,
+): DeliveryEvidence {
   const found = new Map<string, [string, BGPSessionStatus][]>();
   for (const report of statuses) {
     const [node, peer] = [nodeOfReport(report), report.status?.peer];
-    if (node === undefined || peer === undefined || problemText(report) === "") continue;
+    if (node === undefined || peer === undefined) continue;
+    const status = isCutOff(node, report.status?.address ?? "") ? { ...report.status, bgpStatus: "Idle" } : report.status;
+    const effective: BGPSessionStatus = { ...report, ...(status && { status }) };
+    if (problemText(effective) === "") continue;
     const list = found.get(node);
-    if (list) list.push([peer, report]);
-    else found.set(node, [[peer, report]]);
+    if (list) list.push([peer, effective]);
+    else found.set(node, [[peer, effective]]);
   }
   return new Map(Array.from(found, ([node, sessions]) => [node, evidenceOf(sessions.sort(([a], [b]) => (a < b ? -1 : 1)))]));
 }
