@@ -14,8 +14,8 @@ const at = (seconds: number, answered: boolean, about: Pick<ProbeResult, "peer" 
 const after = (...results: ProbeResult[]): PairStates => observe(new Map(), results);
 const CLEAN = { lost: 0, sent: 20 };
 const DEAD = { lost: 20, sent: 20 };
-const judged = (states: PairStates, seconds: number, { live = true, path = CLEAN } = {}) =>
-  judge(states, pair, { now: seconds * 1000, isLive: () => live, path: () => path });
+const judged = (states: PairStates, seconds: number, { path = CLEAN } = {}) =>
+  judge(states, pair, { now: seconds * 1000, liveSince: () => 0, path: () => path });
 
 test("an answered probe is ok, one lost probe after it is still ok and is probed again", () => {
   expect(judged(after(at(0, true)), 1)).toEqual({ state: "ok" });
@@ -50,10 +50,14 @@ test("an agent that restarts answers nothing but pings, and that is no fault", (
   expect(judged(after(at(0, true), ...restarting), 15, { path: DEAD })).toEqual({ state: "unknown", since: 10_000 });
 });
 
-test("a peer that answers pings and nothing else fails after three intervals, if its agent is alive", () => {
-  const silent = Array.from({ length: 40 }, (_, second) => [at(second, false), at(second, true, ping)]).flat();
-  expect(judged(after(...silent), 40, { path: DEAD })).toEqual({ state: "failing", since: 0, why: "noAnswer" });
-  expect(judged(after(...silent), 40, { path: DEAD, live: false })).toEqual({ state: "unknown", since: 0 });
+const judgeOnly = (results: readonly ProbeResult[], live: number | undefined) =>
+  judge(after(...results), pair, { now: 70_000, liveSince: () => live, path: () => DEAD });
+
+test("a peer that answers pings and nothing else fails after a minute, if its agent is alive for so long", () => {
+  const silent = Array.from({ length: 70 }, (_, second) => [at(second, false), at(second, true, ping)]).flat();
+  expect(judged(after(...silent), 70, { path: DEAD })).toEqual({ state: "failing", since: 0, why: "noAnswer" });
+  expect(judgeOnly(silent, undefined)).toEqual({ state: "unknown", since: 0 });
+  expect(judgeOnly(silent, 30_000)).toEqual({ state: "unknown", since: 0 });
 });
 
 test("a peer whose kernel does not answer either has no path", () => {

@@ -14,6 +14,8 @@ export const INTERVAL_MS = 10_000;
 /** An observation that is older says nothing any more. */
 export const STALE_MS = 3 * INTERVAL_MS;
 
+/** An agent that restarts is alive a while before it answers; longer than an agent may be silent. */
+const UNANSWERED_MS = 2 * STALE_MS;
 /** So many datagrams say something of a path. */
 export const ENOUGH = 20;
 /** How unlikely a row of losses must be on a path that loses packets anyway: there are hundreds of pairs, and a row may begin each second. */
@@ -77,18 +79,18 @@ export function isDecided(states: PairStates, pair: PairId, since: number): bool
 
 export interface JudgeOptions {
   readonly now: number;
-  /** Whether the peer's agent is alive, by its Lease. */
-  readonly isLive: (peer: number) => boolean;
+  /** Since when the peer's agent is alive, by its Lease. */
+  readonly liveSince: (peer: number) => number | undefined;
   /** The trains of datagrams to the peer since then. */
   readonly path: (peer: number, since: number) => PathLoss;
 }
 
 /**
  * Whether a pair works. An agent that restarts answers nothing, and that is no fault: a pair fails if the peer answers another probe that was sent later, if
- * even the peer's kernel does not answer, or if nothing is answered for three intervals although the peer's agent is alive. On a path that loses packets more
+ * even the peer's kernel does not answer, or if nothing is answered for a minute although the peer's agent is alive all the time. On a path that loses packets more
  * have to be lost in a row: the loss is the fault, and not the VNI.
  */
-export function judge(states: PairStates, pair: PairId, { now, isLive, path }: JudgeOptions): Verdict {
+export function judge(states: PairStates, pair: PairId, { now, liveSince, path }: JudgeOptions): Verdict {
   const series = states.get(keyOf(pair));
   if (!series) return { state: "unknown", since: now };
   if (now - series.at > STALE_MS) return { state: "unknown", since: series.at };
@@ -103,7 +105,8 @@ export function judge(states: PairStates, pair: PairId, { now, isLive, path }: J
   if (answersElsewhere) return losses >= lossesBeyondChance(trains) ? { state: "failing", since, why: "answersElsewhere" } : notYet;
   const ping = others.find(([key]) => key.includes(" ping "))?.[1];
   if (ping && ping.losses >= LOSSES) return { state: "failing", since, why: "noPath" };
-  if (now - since > STALE_MS && isLive(pair.peer)) return { state: "failing", since, why: "noAnswer" };
+  const live = liveSince(pair.peer);
+  if (live !== undefined && now - Math.max(since, live) > UNANSWERED_MS) return { state: "failing", since, why: "noAnswer" };
   return { state: "unknown", since };
 }
 

@@ -93,6 +93,8 @@ export class OverlayProber implements Runnable {
   #trains: Trains = new Map();
   /** Percent, by peer. */
   #loss: ReadonlyMap<number, number> = new Map();
+  /** By peer, since when its agent is known to be alive. */
+  #liveSince: ReadonlyMap<number, number> = new Map();
   #tick = 0;
   #printed = "";
 
@@ -111,14 +113,14 @@ export class OverlayProber implements Runnable {
     const inputs = this.#inputs;
     if (!inputs) return this.#observed ? { pairs: [], loss: new Map(), largest: new Map() } : undefined;
     const now = performance.now();
-    const isLive = (peer: number) => inputs.peers.get(peer)?.isLive ?? false;
+    const liveSince = (peer: number) => this.#liveSince.get(peer);
     const required = requiredSize(inputs);
     const pairs = [...this.#pairs(inputs), ...this.#vtepPeers(inputs).flatMap((peer) => vtepPairs(peer, required))];
     const path = (peer: number, since: number) => trainsSince(this.#trains, peer, since);
     const judged = pairs.flatMap(({ peer, where, size }) => {
       const node = inputs.peers.get(peer)?.node;
       if (node === undefined) return [];
-      const verdict = judge(this.#states, { peer, where, size }, { now, isLive, path });
+      const verdict = judge(this.#states, { peer, where, size }, { now, liveSince, path });
       const early = verdict.state === "failing" && !isComplete({ peer, where, size }, verdict.since, pairs, this.#states, now);
       return [{ node, where, size, verdict: early ? { state: "ok" as const } : verdict }];
     });
@@ -185,6 +187,8 @@ export class OverlayProber implements Runnable {
     try {
       this.#inputs = await this.#options.observe(signal);
       this.#observed = true;
+      const live = [...(this.#inputs?.peers ?? [])].filter(([, { isLive }]) => isLive);
+      this.#liveSince = new Map(live.map(([peer]) => [peer, this.#liveSince.get(peer) ?? performance.now()]));
     } catch (error) {
       // While FRR or the kernel does not answer, what was known before is probed.
       if (!signal.aborted) this.#options.log.warn({ error }, "cannot read what to probe");
