@@ -1,0 +1,141 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { Underlay } from "../../src/api/openpe/underlay.ts";
+import { frrInNamespace, type FrrInNamespace, run } from "../support/frr.ts";
+import { RouterNode } from "../support/router-node.ts";
+
+// A node between two switches of different ASes, with manifests of OpenPERouter v0.2 and no address on any link.
+
+const { signal } = new AbortController();
+const where = { name: "fabric", namespace: "openperouter-system" };
+const eventually = <T>(check: () => Promise<T>) => vi.waitFor(check, { timeout: 60_000, interval: 100 });
+
+let node: RouterNode;
+let directory: string;
+const switches: FrrInNamespace[] = [];
+
+/** Announces one prefix over a link without addresses. */
+const configuration = (asn: number) => `
+router bgp ${asn}
+ bgp router-id 10.9.9.${asn - 64_500}
+ no bgp ebgp-requires-policy
+ no bgp network import-check
+ neighbor node interface remote-as external
+ address-family ipv4 unicast
+  network 198.51.100.0/24
+ exit-address-family
+`;
+
+beforeAll(async () => {
+  node = await RouterNode.create();
+  directory = await mkdtemp(join(tmpdir(), "plumbline-switches-"));
+  for (const [asn, nic] of [
+    [64_512, "eth2"],
+    [64_513, "eth3"],
+  ] as const) {
+    const stateDirectory = join(directory, String(asn));
+    await mkdir(stateDirectory);
+    await writeFile(join(stateDirectory, "frr.conf"), configuration(asn));
+    const one = await frrInNamespace({ version: "8.4", stateDirectory });
+    switches.push(one);
+    await node.host("link", "add", nic, "type", "veth", "peer", "name", "node", "netns", one.netns);
+    await node.host("link", "set", nic, "up");
+    await run("ip", "-n", one.netns, "link", "set", "node", "up");
+  }
+  node.startAgent();
+}, 120_000);
+afterAll(async () => {
+  await node.remove();
+  for (const one of switches) await one.stop();
+  await rm(directory, { recursive: true, force: true });
+});
+
+const sessions = async () =>
+  ((await node.status()).status?.sessions ?? []).map(({ neighbor, state, since }) => ({ neighbor, state, since }));
+const nextHops = async () => {
+  const [route] = JSON.parse(await node.router("-j", "route", "show", "198.51.100.0/24")) as {
+    nexthops?: { dev: string }[];
+    dev: string;
+  }[];
+  return (route?.nexthops ?? (route ? [route] : [])).map(({ dev }) => dev).sort((a, b) => a.localeCompare(b));
+};
+const device = (interfaceName: string) => ({ type: "NetworkDevice" as const, networkDevice: { interfaceName } });
+
+test("an Underlay of v0.2 uses two switches without addresses side by side", async () => {
+  await node.client.resource(Underlay).create(
+    {
+      metadata: where,
+      spec: {
+        asn: 64_514,
+        interfaces: [device("eth2"), device("eth3")],
+        neighbors: [
+          { type: "external", interface: "eth2", holdTimeSeconds: 9, keepaliveTimeSeconds: 3, connectTimeSeconds: 1 },
+          { asn: 64_513, interface: "eth3", holdTimeSeconds: 9, keepaliveTimeSeconds: 3, connectTimeSeconds: 1 },
+        ],
+      },
+    } as never,
+    { signal },
+  );
+  await eventually(async () =>
+    expect((await sessions()).map(({ neighbor, state }) => `${neighbor} ${state}`)).toEqual(["eth2 Established", "eth3 Established"]),
+  );
+  await eventually(async () => expect(await nextHops()).toEqual(["eth2", "eth3"]));
+  const { resources = [], conditions = [] } = (await node.status()).status ?? {};
+  expect(resources).toEqual([{ kind: "Underlay", name: "fabric", generation: 1, state: "Applied", api: "v0.2" }]);
+  expect(conditions.find(({ type }) => type === "SessionsEstablished")?.status).toBe("True");
+});
+
+test("the same Underlay in the words of v0.1 changes nothing: no session is reset", async () => {
+  const before = await sessions();
+  await node.client.resource(Underlay).patch(
+    where,
+    {
+      spec: {
+        interfaces: null,
+        nics: ["eth2", "eth3"],
+        neighbors: [
+          { type: "external", interface: "eth2", holdTime: "9s", keepaliveTime: "3s", connectTime: "1s" },
+          { asn: 64_513, interface: "eth3", holdTime: "9s", keepaliveTime: "3s", connectTime: "1s" },
+        ],
+      },
+    },
+    { signal },
+  );
+  await eventually(async () => expect((await node.status()).status?.resources?.[0]).toMatchObject({ generation: 2, state: "Applied" }));
+  expect(await sessions()).toEqual(before);
+  expect(await nextHops()).toEqual(["eth2", "eth3"]);
+});
+
+test("a lost switch costs its own session only, and its link is named", async () => {
+  await run("ip", "-n", switches[1]?.netns ?? "", "link", "set", "node", "down");
+  await eventually(async () => expect(await nextHops()).toEqual(["eth2"]));
+  await eventually(async () => {
+    const { links = [], sessions: found = [] } = (await node.status()).status ?? {};
+    expect(links.map(({ name, state }) => `${name} ${state}`)).toEqual(["eth2 Up", "eth3 NoCarrier"]);
+    expect(found.find(({ neighbor }) => neighbor === "eth2")?.state).toBe("Established");
+    expect(found.find(({ neighbor }) => neighbor === "eth3")?.state).not.toBe("Established");
+  });
+  await run("ip", "-n", switches[1]?.netns ?? "", "link", "set", "node", "up");
+  await eventually(async () => expect(await nextHops()).toEqual(["eth2", "eth3"]));
+});
+
+test("an interface that vanishes is named, and the rest stays as it was", async () => {
+  const before = await sessions();
+  await node.router("link", "del", "eth3");
+  await eventually(async () => {
+    const { failedResources = [] } = (await node.status()).status ?? {};
+    expect(failedResources).toEqual([
+      {
+        kind: "Underlay",
+        name: "fabric",
+        reason: "ValidationFailed",
+        field: "spec.nics[1]",
+        message: "Interface eth3 not present on node",
+      },
+    ]);
+  });
+  expect((await sessions()).find(({ neighbor }) => neighbor === "eth2")).toEqual(before.find(({ neighbor }) => neighbor === "eth2"));
+  expect(await nextHops()).toEqual(["eth2"]);
+});
