@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { plan, planRemoval } from "./plan.ts";
+import { NEW_PORT, plan, planRemoval } from "./plan.ts";
 import { link, linkAddress, snapshot, typedCommands } from "./testing/fixtures.ts";
-import type { Snapshot } from "./snapshot.ts";
+import type { BridgePort, Link, PortFlag, Snapshot } from "./snapshot.ts";
 import type { DesiredLink } from "./desired-link.ts";
 
 const owner = "L2VNI/red";
@@ -30,7 +30,9 @@ const looseVxlan = link("vni100", "vxlan", {
   addrGenMode: "none",
   vxlan: { vni: 100, port: 4789, local: "10.255.0.1", device: "lound", learning: false },
 });
-const liveVxlan = { ...looseVxlan, master: "br-pe-100", bridgePort: { learning: false, neighSuppress: true } };
+const port = (flags: Partial<Record<PortFlag, boolean>> = {}, state = "forwarding") => ({ state, flags: { ...NEW_PORT, ...flags } });
+const quiet = port({ learning: false, neigh_suppress: true });
+const liveVxlan = { ...looseVxlan, master: "br-pe-100", bridgePort: quiet };
 
 const run = (want: readonly DesiredLink[], have: Snapshot) => {
   const planned = plan(want, have);
@@ -165,6 +167,13 @@ describe("what is there already", () => {
 
   test.for<[string, Partial<Parameters<typeof link>[2]>, Partial<DesiredLink>, string[]]>([
     ["is raised", { up: false }, {}, ["link set dev br-pe-100 up"]],
+    ["answers ARP again", { off: ["arp"] }, {}, ["link set dev br-pe-100 arp on"]],
+    [
+      "filters no VLANs and runs no spanning tree",
+      { bridge: { vlanFiltering: true, stp: true } },
+      {},
+      ["link set dev br-pe-100 type bridge vlan_filtering 0 stp_state 0"],
+    ],
     ["changes its owner", { alias: "plumbline:L2VNI/old" }, {}, ["link set dev br-pe-100 alias plumbline:L2VNI/red"]],
     ["has its alias put back, when its creator was killed before", { alias: "" }, {}, ["link set dev br-pe-100 alias plumbline:L2VNI/red"]],
     [
@@ -283,11 +292,34 @@ describe("what is there already", () => {
     ]);
   });
 
-  test("turns off learning on a VXLAN", () => {
-    const learning = { ...liveVxlan, bridgePort: { learning: true, neighSuppress: true } };
-    expect(run([vxlan], snapshot({ router: [lound, liveBridge, learning] }))).toEqual([
-      "router: ip link set dev vni100 type bridge_slave neigh_suppress on learning off",
+  test.for<[string, BridgePort, string]>([
+    ["learns", port({ neigh_suppress: true }), "learning off"],
+    ["floods nothing", port({ ...quiet.flags, flood: false, bcast_flood: false }), "flood on bcast_flood on"],
+    ["is isolated", port({ ...quiet.flags, isolated: true }), "isolated off"],
+    ["is blocked", port(quiet.flags, "learning"), "state 3"],
+  ])("a VXLAN that somebody changed is a quiet port again: it %s", ([, bridgePort, settings]) => {
+    expect(run([vxlan], snapshot({ router: [lound, liveBridge, { ...liveVxlan, bridgePort }] }))).toEqual([
+      `router: ip link set dev vni100 type bridge_slave ${settings}`,
     ]);
+  });
+
+  test("a leg is an ordinary port of a bridge of ours, and what it should be is not ours to say in another", () => {
+    const changed = { index: 7, peer: { index: 9 }, master: "br", bridgePort: port({ isolated: true, learning: false }, "disabled") };
+    const commands = (bridge: Link) =>
+      run(
+        [{ ...hostLeg, master: "br" }],
+        snapshot({
+          host: [bridge, link("host-100", "veth", changed)],
+          router: [link("pe-100", "veth", { index: 9, peer: { index: 7 } })],
+        }),
+      );
+    expect(commands(link("br", "bridge"))).toEqual(["host: ip link set dev host-100 type bridge_slave learning on isolated off state 3"]);
+    expect(commands(link("br", "bridge", { alias: "", group: "default" }))).toEqual([]);
+  });
+
+  test("a port without carrier is not told to forward", () => {
+    const down = { ...liveVxlan, noCarrier: true as const, bridgePort: port(quiet.flags, "disabled") };
+    expect(run([vxlan], snapshot({ router: [lound, liveBridge, down] }))).toEqual([]);
   });
 
   test("what stood on a link of the wrong type is put on the new one", () => {

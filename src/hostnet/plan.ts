@@ -4,7 +4,7 @@ import { PlannedState, paired, type LinkPlan } from "./planned-state.ts";
 import { moveNicIn, moveNicBack } from "./move-nic.ts";
 import { attachToOvs, ensureOvsBridge, detachFromOvs, ovsBridgeOf, removeOvsBridge } from "./ovs-plan.ts";
 import { createdAlias, GROUP, linkOwnership } from "./ownership.ts";
-import type { Link, Snapshot } from "./snapshot.ts";
+import { PORT_FLAGS, type Link, type PortFlag, type Snapshot } from "./snapshot.ts";
 import { OVS_MASTER, type NetnsRole, type DesiredLink } from "./desired-link.ts";
 
 type Created = Exclude<DesiredLink, { type: "nic" | "ovs-bridge" }>;
@@ -180,9 +180,10 @@ function alter(link: Link, want: Created, draft: PlannedState): void {
   if (link.alias !== createdAlias(want.owner)) args.push("alias", createdAlias(want.owner));
   if (want.mac !== undefined && link.mac !== want.mac.toLowerCase()) args.push("address", want.mac);
   if (want.mtu !== undefined && link.mtu !== want.mtu) args.push("mtu", String(want.mtu));
+  for (const what of link.off ?? []) args.push(what, "on");
   const enslaved = enslave(link, want, args, draft);
 
-  const settings = planPort(link, want, enslaved);
+  const settings = [...planBridge(link), ...planPort(link, want, enslaved, draft)];
   if (want.addrGenMode !== undefined && link.addrGenMode !== undefined && link.addrGenMode !== want.addrGenMode) {
     // A VRF sets a new port down and up, and the kernel would generate an address.
     if (enslaved || addresses.removeLocal.length > 0) set("addrgenmode", want.addrGenMode);
@@ -218,11 +219,39 @@ function enslave(link: Link, want: Created, args: string[], draft: PlannedState)
   return true;
 }
 
-function planPort(link: Link, want: Created, enslaved: boolean): string[] {
-  if (want.type !== "vxlan" || kernelMaster(want) === undefined) return [];
-  // A new port has the bridge's defaults.
-  const port = enslaved ? undefined : link.bridgePort;
-  return port?.neighSuppress && !port.learning ? [] : ["type", "bridge_slave", "neigh_suppress", "on", "learning", "off"];
+/** A bridge of ours forwards every frame between its ports. */
+function planBridge({ bridge }: Link): string[] {
+  if (!bridge?.vlanFiltering && !bridge?.stp) return [];
+  return ["type", "bridge", ...(bridge.vlanFiltering ? ["vlan_filtering", "0"] : []), ...(bridge.stp ? ["stp_state", "0"] : [])];
+}
+
+/** As the kernel makes a port. */
+export const NEW_PORT: Readonly<Record<PortFlag, boolean>> = {
+  neigh_suppress: false,
+  learning: true,
+  flood: true,
+  mcast_flood: true,
+  bcast_flood: true,
+  hairpin: false,
+  guard: false,
+  root_block: false,
+  isolated: false,
+  locked: false,
+};
+
+/** How a link of ours is a port of a bridge of ours. Whoever owns another bridge decides about its ports. */
+function planPort(link: Link, want: Created, enslaved: boolean, draft: PlannedState): string[] {
+  const master = kernelMaster(want);
+  const bridge = master === undefined ? undefined : draft.get(want.netns, master);
+  if (bridge?.type !== "bridge" || linkOwnership(bridge) !== "created") return [];
+  const wanted = want.type === "vxlan" ? { ...NEW_PORT, learning: false, neigh_suppress: true } : NEW_PORT;
+  // A port that has just been given to its bridge starts with the bridge's own ideas.
+  const { flags, state } = enslaved || !link.bridgePort ? { flags: NEW_PORT, state: "" } : link.bridgePort;
+  const differing = PORT_FLAGS.filter((flag) => flags[flag] !== undefined && flags[flag] !== wanted[flag]);
+  const args = differing.flatMap((flag) => [flag, wanted[flag] ? "on" : "off"]);
+  // Without a carrier a port is disabled.
+  if (state !== "" && state !== "forwarding" && bridge.up && link.up && !link.noCarrier) args.push("state", "3");
+  return args.length === 0 ? [] : ["type", "bridge_slave", ...args];
 }
 
 function kernelMaster({ master }: DesiredLink): string | undefined {

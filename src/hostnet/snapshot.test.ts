@@ -43,14 +43,14 @@ test("reads VNI, lower device and port settings of a VXLAN", () => {
     info_kind: "vxlan",
     info_data: { id: 100, local6: "fd00::1", link: "lound", port: 4789, learning: false },
     info_slave_kind: "bridge",
-    info_slave_data: { learning: false, neigh_suppress: true },
+    info_slave_data: { state: "forwarding", learning: false, neigh_suppress: true, cost: 100 },
   };
   expect(only({ ifindex: 7, ifname: "vni100", ...common, ifalias: "plumbline:L2VNI/red", master: "br-pe-100", linkinfo })).toMatchObject({
     type: "vxlan",
     alias: "plumbline:L2VNI/red",
     master: "br-pe-100",
     vxlan: { vni: 100, port: 4789, local: "fd00::1", device: "lound", learning: false },
-    bridgePort: { learning: false, neighSuppress: true },
+    bridgePort: { state: "forwarding", flags: { learning: false, neigh_suppress: true } },
   });
 });
 

@@ -16,6 +16,27 @@ export interface LinkAddress {
   readonly preferredSeconds?: number;
 }
 
+/** In the words of `ip link set ... type bridge_slave`. */
+export const PORT_FLAGS = [
+  "neigh_suppress",
+  "learning",
+  "flood",
+  "mcast_flood",
+  "bcast_flood",
+  "hairpin",
+  "guard",
+  "root_block",
+  "isolated",
+  "locked",
+] as const;
+export type PortFlag = (typeof PORT_FLAGS)[number];
+
+export interface BridgePort {
+  /** `forwarding`, `disabled`...; empty where it is not printed. */
+  readonly state: string;
+  readonly flags: Readonly<Partial<Record<PortFlag, boolean>>>;
+}
+
 export interface Link {
   readonly name: string;
   readonly index: number;
@@ -42,7 +63,10 @@ export interface Link {
   };
   /** Of a VRF. */
   readonly table?: number;
-  readonly bridgePort?: { readonly learning: boolean; readonly neighSuppress: boolean };
+  readonly bridge?: { readonly vlanFiltering: boolean; readonly stp: boolean };
+  readonly bridgePort?: BridgePort;
+  /** Kept from answering ARP, or from receiving multicast, although links of its type do both. */
+  readonly off?: readonly ("arp" | "multicast")[];
   /** Of a veth: by name in the same namespace, by index in another. */
   readonly peer?: { readonly name: string } | { readonly index: number };
 }
@@ -146,11 +170,23 @@ function parseLink(printed: PrintedLink, addrGenMode = printed.inet6_addr_gen_mo
     ...(addrGenMode !== undefined && { addrGenMode }),
     ...(type === "vxlan" && { vxlan: parseVxlan(own) }),
     ...(type === "vrf" && { table: Number(own["table"]) }),
-    ...(info_slave_kind === "bridge" && {
-      bridgePort: { learning: port["learning"] === true, neighSuppress: port["neigh_suppress"] === true },
-    }),
+    ...(type === "bridge" && { bridge: { vlanFiltering: Number(own["vlan_filtering"]) === 1, stp: Number(own["stp_state"]) === 1 } }),
+    ...(info_slave_kind === "bridge" && { bridgePort: parsePort(port) }),
+    ...switchedOff(type, printed.flags),
     ...(type === "veth" && parsePeer(printed)),
   };
+}
+
+function parsePort(port: Readonly<Record<string, unknown>>): BridgePort {
+  const flags = PORT_FLAGS.flatMap((flag) => (typeof port[flag] === "boolean" ? [[flag, port[flag]]] : []));
+  return { state: typeof port["state"] === "string" ? port["state"] : "", flags: Object.fromEntries(flags) as BridgePort["flags"] };
+}
+
+/** A VRF and a dummy answer no ARP of their own. */
+function switchedOff(type: string, flags: readonly string[]): Pick<Link, "off"> {
+  if (type !== "bridge" && type !== "veth" && type !== "vxlan") return {};
+  const off = [...(flags.includes("NOARP") ? ["arp" as const] : []), ...(flags.includes("MULTICAST") ? [] : ["multicast" as const])];
+  return off.length === 0 ? {} : { off };
 }
 
 function parseVxlan(own: Readonly<Record<string, unknown>>): NonNullable<Link["vxlan"]> {

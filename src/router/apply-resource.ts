@@ -6,7 +6,7 @@ import { type Cost, type PassRecord, sysctlsUnwritable } from "./pass-record.ts"
 import type { LastGoodResource } from "./model/rendered.ts";
 import type { ResourceStep, RouterKind } from "./model/step.ts";
 
-/** A router forwards, learns neighbors from what they say of themselves, and accepts packets on another path than its own. */
+/** A router forwards, learns neighbors from what they say of themselves, answers for its own addresses alone, and accepts packets on another path than its own. */
 export const ROUTER_SYSCTLS: Readonly<Record<string, string>> = {
   "net/ipv4/conf/all/forwarding": "1",
   "net/ipv6/conf/all/forwarding": "1",
@@ -16,6 +16,13 @@ export const ROUTER_SYSCTLS: Readonly<Record<string, string>> = {
   "net/ipv6/conf/default/accept_untracked_na": "1",
   "net/ipv4/conf/all/rp_filter": "0|2",
   "net/ipv4/conf/default/rp_filter": "0|2",
+  "net/ipv4/conf/all/arp_ignore": "0|1|2",
+  "net/ipv4/conf/all/arp_filter": "0",
+  "net/ipv4/conf/all/proxy_arp": "0",
+  "net/ipv6/conf/all/disable_ipv6": "0",
+  "net/ipv6/conf/default/disable_ipv6": "0",
+  // Of VXLAN packets too.
+  "net/ipv4/ip_default_ttl": "64|128|255",
 };
 
 /** Those of one interface count for themselves, whatever `all` says. */
@@ -24,6 +31,10 @@ function interfaceSysctls(name: string): [string, string][] {
     [`net/ipv4/conf/${name}/forwarding`, "1"],
     [`net/ipv6/conf/${name}/forwarding`, "1"],
     [`net/ipv4/conf/${name}/rp_filter`, "0|2"],
+    [`net/ipv4/conf/${name}/arp_ignore`, "0|1|2"],
+    [`net/ipv4/conf/${name}/arp_filter`, "0"],
+    [`net/ipv4/conf/${name}/proxy_arp`, "0"],
+    [`net/ipv6/conf/${name}/disable_ipv6`, "0"],
   ];
 }
 

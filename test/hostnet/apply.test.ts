@@ -7,6 +7,7 @@ import { KernelError } from "../../src/hostnet/error.ts";
 import { LinkApplier } from "../../src/hostnet/apply.ts";
 import { AddressModes } from "../../src/hostnet/address-modes.ts";
 import { ensureNamespace, raiseLoopback, type NetworkNamespaces } from "../../src/hostnet/namespaces.ts";
+import { PORT_FLAGS } from "../../src/hostnet/snapshot.ts";
 import { routeTo } from "../../src/hostnet/route-to.ts";
 import type { DesiredLink } from "../../src/hostnet/desired-link.ts";
 import { createNamespaces, ip, ipJson, type TestNamespaces } from "../support/namespaces.ts";
@@ -44,6 +45,57 @@ const state = (namespace: string) => {
     routes: [...routes(namespace, "route"), ...routes(namespace, "-6", "route", "show", "dev", "eth7")].toSorted(),
   };
 };
+
+describe("somebody changes a link of ours", () => {
+  const vxlan: DesiredLink = {
+    netns: "router",
+    name: "vni7",
+    type: "vxlan",
+    owner,
+    vni: 7,
+    port: 4789,
+    local: "10.255.0.1",
+    device: "lo",
+    master: "b1",
+  };
+  const wanted = [bridge("b1"), vxlan];
+  const applyAgain = async () => {
+    await using pass = await LinkApplier.open(node, signal);
+    return pass.apply(wanted);
+  };
+
+  test.for([
+    "link set dev vni7 type bridge_slave learning on",
+    "link set dev vni7 type bridge_slave neigh_suppress off",
+    "link set dev vni7 type bridge_slave flood off mcast_flood off bcast_flood off",
+    "link set dev vni7 type bridge_slave isolated on",
+    "link set dev vni7 type bridge_slave hairpin on",
+    "link set dev vni7 type bridge_slave guard on",
+    "link set dev vni7 type bridge_slave state 2",
+    "link set dev b1 type bridge stp_state 1",
+    "link set dev b1 arp off",
+    "link set dev b1 multicast off",
+  ])("ip %s is undone, once", async (change) => {
+    await applyAgain();
+    await applyAgain();
+    const settings = () =>
+      (ipJson(router, "-d link") as { flags: string[]; linkinfo?: { info_slave_data?: object; info_data?: object } }[]).map((link) => [
+        link.flags,
+        pick(link.linkinfo?.info_slave_data ?? {}, ["state", ...PORT_FLAGS]),
+        pick(link.linkinfo?.info_data ?? {}, ["vlan_filtering", "stp_state"]),
+      ]);
+    const before = settings();
+    ip(router, change);
+    expect(settings()).not.toEqual(before);
+    expect(await applyAgain()).toEqual({ changed: 1 });
+    expect(settings()).toEqual(before);
+    expect(await applyAgain()).toEqual({ changed: 0 });
+  });
+});
+
+function pick(all: object, names: readonly string[]): object {
+  return Object.fromEntries(Object.entries(all).filter(([name]) => names.includes(name)));
+}
 
 describe("a rejection", () => {
   test("has the kernel's message and the link, and ends the step", async () => {
