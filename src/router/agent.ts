@@ -6,6 +6,7 @@ import { L3VNI } from "../api/openpe/l3vni.ts";
 import { RawFRRConfig } from "../api/openpe/raw-frr-config.ts";
 import { RouterNodeConfigurationStatus } from "../api/openpe/router-node-configuration-status.ts";
 import { Underlay } from "../api/openpe/underlay.ts";
+import type { ForeignObject } from "../hostnet/foreign.ts";
 import { Cache } from "../kube/cache/cache.ts";
 import { ReferencedSecrets } from "../kube/controller/referenced-secrets.ts";
 import { backoffMs } from "../util/backoff.ts";
@@ -18,7 +19,7 @@ import type { Log } from "../kube/log.ts";
 import { nodeAnnotation } from "../kube/members/agent-lease.ts";
 import { Overlay, type OverlayOptions } from "./overlay.ts";
 import { apiAnswers } from "./protected-interfaces.ts";
-import { routerChanges, routerFailedResources, routerFrrRestarts, routerUnavailable } from "./metrics.ts";
+import { countPass, routerChanges, routerFrrRestarts } from "./metrics.ts";
 import type { WriteBudget } from "../kube/status/budget.ts";
 import { StatusWriter } from "../kube/status/status-writer.ts";
 import { LinkWatch, neighborController } from "./link-watcher.ts";
@@ -37,6 +38,7 @@ import {
   failureEvents,
   findObject,
   floodRepairEvent,
+  foreignEvents,
   restartEvent,
   type RouterEvent,
   stillFailing,
@@ -116,7 +118,11 @@ export function addRouterAgent(options: RouterOptions): void {
       ...options,
       ...options.overlay,
       isConnected: () => sessions.isConnected,
-      onChange: () => agent.publish(),
+      onChange() {
+        agent.publish();
+        // What is in the way of its packets is named now, and not within a minute.
+        channel.ring(node);
+      },
       onRepaired: (entries) => agent.floodRepaired(entries),
     });
     manager.add(agent.overlay);
@@ -185,6 +191,7 @@ class RouterAgent {
   #passes = 0;
   #unavailable: string | undefined;
   #unreadSecrets: string | undefined;
+  #foreign: readonly ForeignObject[] = [];
 
   constructor(options: AgentOptions) {
     this.#options = options;
@@ -203,7 +210,7 @@ class RouterAgent {
     const result = await router.pass(view, hooks, signal);
     if (result.done && result.done.changes.length > 0) this.sessions.includeVnis();
     show(result.outcome);
-    this.#count(result);
+    countPass(result);
     this.#report(view, result, restarted);
     return this.#next(result);
   }
@@ -248,18 +255,6 @@ class RouterAgent {
     this.#options.writer.forget(this.#key);
   }
 
-  #count({ outcome, done }: PassResult): void {
-    routerUnavailable.set(outcome.unavailable === undefined ? 0 : 1);
-    routerFailedResources.reset();
-    for (const { kind, reason } of outcome.failures) routerFailedResources.inc({ kind, reason });
-    for (const { links, lines, drift } of done?.changes ?? []) {
-      const why = drift ? "drift" : "asked";
-      if (links > 0) routerChanges.inc({ what: "links", why }, links);
-      if (lines > 0) routerChanges.inc({ what: "lines", why }, lines);
-    }
-    if (done && done.foreign.length > 0) routerChanges.inc({ what: "lines", why: "drift" }, done.foreign.length);
-  }
-
   #report(view: RouterInputs, { outcome, done, error, damage }: PassResult, restarted: boolean): void {
     const { node, log, statuses } = this.#options;
     // After an agent restart, the status has the failures that users know of.
@@ -268,6 +263,8 @@ class RouterAgent {
     if (error === undefined) this.#failing = stillFailing(this.#failing, outcome);
     this.#passes += 1;
     if (damage) events.push(damageEvent(damage, node));
+    if (outcome.foreign) events.push(...foreignEvents(this.#foreign, outcome.foreign, node));
+    this.#foreign = outcome.foreign ?? this.#foreign;
     // Reported once FRR is back: until then the status says RouterUnavailable.
     if (restarted && !done) this.frrRestarted = true;
     if (restarted && done) events.push(restartEvent(done, node));

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Failure } from "../resilience/failure.ts";
 import type { RouterApplyResult } from "./pass-record.ts";
 import type { PassOutcome } from "./report.ts";
-import { failing, failureEvents, driftEvents, stillFailing } from "./events.ts";
+import { driftEvents, failing, failureEvents, foreignEvents, stillFailing } from "./events.ts";
 
 const failure = (name: string, message: string): Failure => ({
   kind: "L2VNI",
@@ -89,4 +89,14 @@ test("after an FRR restart, a repaired link gets an Event and restored lines do 
   expect(driftEvents(done, "n1", { frrRestarted: true }).map(({ about, text }) => `${about}: ${text.message}`)).toEqual([
     "L2VNI/red: Node n1: Configuration drift repaired: 1 link change",
   ]);
+});
+
+test("what others made is told once, when it appears", () => {
+  const rule = { object: "rule", netns: "router", text: "5: from all blackhole" } as const;
+  const qdisc = { object: "qdisc", netns: "host", link: "host-110", text: "qdisc netem 1: dev host-110 root loss 9%" } as const;
+  const text = 'Node n1: In the way of packets: tc "qdisc netem 1: dev host-110 root loss 9%" in the host\'s namespace';
+  expect(foreignEvents([rule], [rule, qdisc], "n1")).toEqual([
+    { about: "status", text: { type: "Warning", reason: "ForeignObjects", message: text } },
+  ]);
+  expect(foreignEvents([rule, qdisc], [rule], "n1")).toEqual([]);
 });

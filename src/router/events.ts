@@ -5,10 +5,11 @@ import { L3VNI } from "../api/openpe/l3vni.ts";
 import { RawFRRConfig } from "../api/openpe/raw-frr-config.ts";
 import { Underlay } from "../api/openpe/underlay.ts";
 import type { EventText } from "../kube/events/event-correlator.ts";
+import type { ForeignObject } from "../hostnet/foreign.ts";
 import type { RouterApplyResult } from "./pass-record.ts";
 import type { FileDamage } from "../resilience/state-file.ts";
 import type { RouterObjects } from "./model/observed.ts";
-import type { PassOutcome } from "./report.ts";
+import { describeForeign, type PassOutcome } from "./report.ts";
 
 /** An Event to be recorded. */
 export interface RouterEvent {
@@ -65,6 +66,15 @@ export function floodRepairEvent(entries: readonly string[], node: string): Rout
   const more = entries.length > listed.length ? ` and ${entries.length - listed.length} more` : "";
   const message = `Node ${node}: Configuration drift repaired: flood entries of ${listed.join(", ")}${more}`;
   return { about: "status", text: { type: "Warning", reason: "DriftRepaired", message } };
+}
+
+/** An Event for what others made since the last pass. */
+export function foreignEvents(before: readonly ForeignObject[], now: readonly ForeignObject[], node: string): RouterEvent[] {
+  const known = new Set(before.map(describeForeign));
+  const added = now.map(describeForeign).filter((text) => !known.has(text));
+  const listed = added.slice(0, 5);
+  const more = added.length > listed.length ? ` and ${added.length - listed.length} more` : "";
+  return added.length === 0 ? [] : [aboutStatus("ForeignObjects", `Node ${node}: In the way of packets: ${listed.join(", ")}${more}`)];
 }
 
 /** Events for repaired drift. After a restart of FRR missing lines are expected, missing links are not. */

@@ -6,6 +6,7 @@ import type { RouterNodeConfigurationStatus } from "../api/openpe/router-node-co
 import type { Dependency, Fix, ObjectReader, HealthStatement, Component } from "../api/health.ts";
 import { vrfOfL2VNI } from "./dialects/read-objects.ts";
 import { agentComponent, agentHealth } from "../kube/members/agent-health.ts";
+import { dataPathComponent, explainForeign, isInRouter } from "./explain-foreign.ts";
 import { explainOverlay } from "./explain-overlay.ts";
 import { byFailure, explainReason, type Failed, isOwnFault } from "./failure-index.ts";
 
@@ -49,6 +50,7 @@ class NodeExplanation {
     const { resources = [], sessions = [], links = [] } = this.#status;
     const parts = [...links.map((link) => this.#link(link)), ...sessions.map((session) => this.#session(session))];
     parts.push(...resources.map((resource) => this.#resource(resource)), ...this.#failedOnly(), ...this.#overlay());
+    if (this.#status.foreign && !this.#silent) parts.push(...explainForeign(this.#node, this.#status));
     return [this.#nodeItself(), this.#whole(parts), ...this.#agentItself(), this.#frrItself(), ...parts];
   }
 
@@ -60,7 +62,8 @@ class NodeExplanation {
       component: this.#sessionComponent("default", neighbor),
       as: "alternative",
     }));
-    const dependencies = [{ component: this.#agent }, { component: this.#frr }, ...sessions];
+    const obstacles = this.#status.foreign?.some(isInRouter) ? [{ component: dataPathComponent(this.#node) }] : [];
+    const dependencies = [{ component: this.#agent }, { component: this.#frr }, ...sessions, ...obstacles];
     return explainOverlay({ node: this.#node, namespace: this.#namespace, status: this.#status, reader: this.#reader, dependencies });
   }
 

@@ -179,3 +179,30 @@ test("a lost session explains the overlay that fails with it", () => {
   const graph = graphOf(nodeStatus("node1", overlay(["node2"], 1)), nodeStatus("node2", lost), nodeStatus("node3", overlay(["node2"], 1)));
   expect(causesOf(graph)).toEqual(["Session/192.168.11.2@node2 SessionDown"]);
 });
+
+test("what others put into the router's namespace is the cause while the overlay of the node fails, and named without that too", () => {
+  const rule = { object: "rule", namespace: "router", text: "32765: from all ipproto udp dport 4789 blackhole" } as const;
+  const graph = graphOf(
+    nodeStatus("node1", overlay(["node2"], 1)),
+    nodeStatus("node2", { ...overlay(["node1", "node3"]), foreign: [rule] }),
+    nodeStatus("node3", overlay(["node2"], 1)),
+  );
+  expect(causesOf(graph)).toEqual(["DataPath/node2@node2 ForeignObjects"]);
+  expect(graph.causes()[0]).toMatchObject({
+    message: 'In the way of packets: ip rule "32765: from all ipproto udp dport 4789 blackhole" in the router\'s namespace',
+    symptoms: expect.arrayContaining([expect.objectContaining({ id: "Overlay/node2@node2", health: "Down" })]),
+    fix: { text: "remove it on node2 unless it is wanted there", command: "ip netns exec perouter ip rule" },
+  });
+  const alone = graphOf(nodeStatus("node1", overlay([], 1)), nodeStatus("node2", { ...overlay([], 1), foreign: [rule] }));
+  expect(causesOf(alone)).toEqual(["DataPath/node2@node2 ForeignObjects"]);
+});
+
+test("an object on a link of the host does not explain why frames are lost between the routers", () => {
+  const qdisc = { object: "qdisc", namespace: "host", interface: "host-110", text: "qdisc netem 1: dev host-110 root loss 100%" } as const;
+  const graph = graphOf(
+    nodeStatus("node1", overlay(["node2"], 1)),
+    nodeStatus("node2", { ...overlay(["node1", "node3"]), foreign: [qdisc] }),
+    nodeStatus("node3", overlay(["node2"], 1)),
+  );
+  expect(causesOf(graph).toSorted()).toEqual(["DataPath/node2@node2 ForeignObjects", "Overlay/node2@node2 NoAnswerInVNI"]);
+});

@@ -1,6 +1,7 @@
 import { counter, gauge } from "../kube/metrics.ts";
+import type { PassResult } from "./node-router.ts";
 
-export const routerFailedResources = gauge(
+const routerFailedResources = gauge(
   "router_failed_resources",
   "Resources whose current version is not applied on this node.",
   "kind",
@@ -12,7 +13,7 @@ export const routerChanges = counter(
   "what",
   "why",
 );
-export const routerUnavailable = gauge("router_unavailable", "1 while FRR, the router's namespace or the state directory is unavailable.");
+const routerUnavailable = gauge("router_unavailable", "1 while FRR, the router's namespace or the state directory is unavailable.");
 export const routerSessions = gauge("router_sessions", "BGP sessions of this node's router. `state` is established or down.", "state");
 export const routerVnis = gauge(
   "router_vnis",
@@ -32,8 +33,28 @@ export const routerOverlayPaths = gauge(
   "Paths from this node to other nodes that are probed, in each VNI and on the underlay. `state` is ok, failing or unknown.",
   "state",
 );
+const routerForeignObjects = gauge(
+  "router_foreign_objects",
+  "Objects that others made on this node and that can keep packets from the router's interfaces. `object` is rule, route, neighbor, qdisc, filter, nftables, port or mtu.",
+  "object",
+);
 export const routerProbesDropped = counter(
   "router_probes_dropped_total",
   "Received probes that were not answered. `reason` is malformed, stranger (of an unknown node or for another one), forged, wrong-vni, unexpected, rate or not-sent.",
   "reason",
 );
+
+/** What a pass found and did. */
+export function countPass({ outcome, done }: Pick<PassResult, "outcome" | "done">): void {
+  routerUnavailable.set(outcome.unavailable === undefined ? 0 : 1);
+  routerFailedResources.reset();
+  for (const { kind, reason } of outcome.failures) routerFailedResources.inc({ kind, reason });
+  routerForeignObjects.reset();
+  for (const { object } of outcome.foreign ?? []) routerForeignObjects.inc({ object });
+  for (const { links, lines, drift } of done?.changes ?? []) {
+    const why = drift ? "drift" : "asked";
+    if (links > 0) routerChanges.inc({ what: "links", why }, links);
+    if (lines > 0) routerChanges.inc({ what: "lines", why }, lines);
+  }
+  if (done && done.foreign.length > 0) routerChanges.inc({ what: "lines", why: "drift" }, done.foreign.length);
+}

@@ -8,6 +8,7 @@ import { merge, print } from "../frr/config.ts";
 import type { ConfigLine, Fragment } from "../frr/fragment.ts";
 import { AddressModes } from "../hostnet/address-modes.ts";
 import { LinkApplier } from "../hostnet/apply.ts";
+import { type ForeignObject, readForeign } from "../hostnet/foreign.ts";
 import { ensureNamespace, namespaceIdentity, raiseLoopback, type NetworkNamespaces } from "../hostnet/namespaces.ts";
 import { ovsAnswers } from "../hostnet/ovs.ts";
 import { isKubeError } from "../kube/client/error.ts";
@@ -20,7 +21,7 @@ import { type PlanDifference, differences } from "./drift.ts";
 import type { FrrBackend } from "./backends.ts";
 import { type FrrAddresses, MissedAddressAnnouncer } from "./zebra-missed-addresses.ts";
 import { updateSelection, observe, recordNicAddresses } from "./observe.ts";
-import { type LiveVni, liveVnis } from "./vnis.ts";
+import { type LiveVni, liveVnis, underlayPath } from "./vnis.ts";
 import type { ObservedNode, RouterObjects } from "./model/observed.ts";
 import { plan, type RouterPlan } from "./plan.ts";
 import { ApiRoutes } from "./protected-interfaces.ts";
@@ -89,6 +90,7 @@ export class NodeRouter {
   /** What passes changed that then failed or were aborted: a repair must be reported, although the next pass has nothing left to repair. */
   #unreported: ResourceChange[] = [];
   #links: readonly LinkReport[] = [];
+  #foreign: readonly ForeignObject[] | undefined;
   #planned: RouterPlan = { underlay: undefined, steps: [], failures: [], selected: [] };
 
   constructor(options: NodeRouterOptions) {
@@ -146,7 +148,8 @@ export class NodeRouter {
       const damage = this.#damage;
       this.#damage = undefined;
       this.#links = underlayLinks(state.lastGood, kernel.have, this.#links, new Date());
-      const outcome = { ...outcomeOf(planned, state, done), links: this.#links };
+      this.#foreign = await this.#readForeign(state, kernel, signal);
+      const outcome = { ...outcomeOf(planned, state, done), links: this.#links, ...(this.#foreign && { foreign: this.#foreign }) };
       return { outcome, done, ...(damage && { damage }) };
     } catch (error) {
       signal.throwIfAborted();
@@ -206,6 +209,19 @@ export class NodeRouter {
       const live = [...state.lastGood.values()].map(({ rendered }) => rendered.fragment);
       // What FRR has may be more than is remembered.
       if (!planned?.stopped || live.length > 0) await this.#writeConfiguration(this.#options.bootFile, [base, ...live]);
+    }
+  }
+
+  /** What is in the way of packets; undefined without an Underlay. */
+  async #readForeign(state: RouterState, kernel: LinkApplier, signal: AbortSignal): Promise<readonly ForeignObject[] | undefined> {
+    const path = underlayPath(state.lastGood, kernel.have.router);
+    if (!path) return undefined;
+    try {
+      return await readForeign(this.namespaces, kernel.have, path, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#options.log.warn({ error }, "cannot read what others made on the node");
+      return this.#foreign;
     }
   }
 

@@ -301,3 +301,24 @@ test("a thousand long messages together stay small enough to be stored", () => {
   const failures = Array.from({ length: 4000 }, (_, nth) => failing(`L2VNI/a${nth}`, "ApplicationFailed", "x".repeat(4096)));
   expect(JSON.stringify(report({ ...good, failures }, quiet)).length).toBeLessThan(1_000_000);
 });
+
+test("what others put into the data path is a condition of its own, with the text of each object", () => {
+  const clear = { type: "DataPathClear", status: "True", reason: "NothingForeign" };
+  const condition = (outcome: PassOutcome) => report(outcome, quiet).conditions.find(({ type }) => type === "DataPathClear");
+  expect(condition(good)).toBeUndefined();
+  expect(condition({ ...good, foreign: [] })).toMatchObject(clear);
+  const foreign = [{ object: "mtu", netns: "router", link: "eth1", text: "eth1 mtu 1280, the VNIs require 1500" }] as const;
+  expect(condition({ ...good, foreign })).toEqual({
+    type: "DataPathClear",
+    status: "False",
+    reason: "ForeignObjects",
+    message: 'link "eth1 mtu 1280, the VNIs require 1500" in the router\'s namespace',
+  });
+  expect(report({ ...good, foreign }, quiet).foreign).toEqual([
+    { object: "mtu", namespace: "router", interface: "eth1", text: "eth1 mtu 1280, the VNIs require 1500" },
+  ]);
+  const many = Array.from({ length: 500 }, (_, nth) => ({ object: "rule", netns: "router", text: `${nth}: ${"x".repeat(512)}` }) as const);
+  const status = { ...written({ ...good, foreign: many }) };
+  expect(validate(RouterNodeConfigurationStatus, { metadata: { name: "n1" }, status })).toEqual([]);
+  expect(status.foreign).toHaveLength(64);
+});

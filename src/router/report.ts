@@ -2,6 +2,7 @@ import type { UnderlaySpec } from "./model/specs.ts";
 import type { Condition } from "../api/kind.ts";
 import type { RouterNodeConfigurationStatus } from "../api/openpe/router-node-configuration-status.ts";
 import { metaTime } from "../api/time.ts";
+import type { ForeignObject } from "../hostnet/foreign.ts";
 import type { Link, Snapshot } from "../hostnet/snapshot.ts";
 import type { MissedHeartbeats } from "../kube/members/agent-watch.ts";
 import { type PartOff, notReportingConditions } from "../kube/members/unknown-conditions.ts";
@@ -19,6 +20,7 @@ type Status = NonNullable<RouterNodeConfigurationStatus["status"]>;
 export type SessionReport = NonNullable<Status["sessions"]>[number];
 export type LinkReport = NonNullable<Status["links"]>[number];
 export type VniReport = NonNullable<Status["vnis"]>[number];
+type ForeignReport = NonNullable<Status["foreign"]>[number];
 type FailedResource = NonNullable<Status["failedResources"]>[number];
 type ResourceReport = NonNullable<Status["resources"]>[number];
 export type StatusReport = Omit<Status, "conditions" | "lastUpdateTime"> & { conditions: ConditionReport[] };
@@ -37,6 +39,8 @@ export interface PassOutcome {
   readonly unavailable?: string;
   /** The interfaces of the Underlay; missing if they could not be read. */
   readonly links?: readonly LinkReport[];
+  /** What others made that can keep packets from the router's links; missing if it could not be read. */
+  readonly foreign?: readonly ForeignObject[];
 }
 
 /** The state of the router in FRR and the kernel; undefined while FRR does not answer. */
@@ -52,6 +56,7 @@ export interface OverlayState {
 }
 
 const MOST_PATHS = 64;
+const MOST_FOREIGN = 64;
 /** In bytes. */
 const ROOM = { failedResources: 450_000, resources: 180_000, sessions: 100_000, vnis: 100_000 };
 const LONGEST = { message: 4096, field: 253, condition: 32_768 };
@@ -75,6 +80,7 @@ export function report(outcome: PassOutcome, frr: FrrState | undefined, overlay?
       sessionsEstablished(outcome, frr),
       vnisUp(outcome, frr),
       ...(overlay ? [overlayCondition(outcome, overlay)] : []),
+      ...(outcome.foreign ? [dataPathClear(outcome.foreign)] : []),
     ],
     ...(failedResources.length > 0 && { failedResources }),
     ...(listed.length > 0 && { resources: listed }),
@@ -82,6 +88,7 @@ export function report(outcome: PassOutcome, frr: FrrState | undefined, overlay?
     ...(outcome.links && outcome.links.length > 0 && { links: [...outcome.links] }),
     ...(vnis.length > 0 && { vnis }),
     ...(overlay?.vtep !== undefined && { overlay: overlayStatus(overlay) }),
+    ...(outcome.foreign && outcome.foreign.length > 0 && { foreign: outcome.foreign.slice(0, MOST_FOREIGN).map(foreignReport) }),
   };
 }
 
@@ -184,6 +191,35 @@ function overlayCondition({ unavailable }: PassOutcome, { report }: OverlayState
   if (unavailable === undefined) return overlayReachable(report);
   return { type, status: "Unknown", reason: "RouterUnavailable", message: truncateLine(unavailable, LONGEST.condition) };
 }
+
+function dataPathClear(foreign: readonly ForeignObject[]): ConditionReport {
+  const type = "DataPathClear";
+  if (foreign.length === 0)
+    return { type, status: "True", reason: "NothingForeign", message: "Nothing of others is in the way of packets" };
+  const named = foreign.slice(0, 5).map(describeForeign);
+  const more = foreign.length > named.length ? `, and ${foreign.length - named.length} more` : "";
+  return { type, status: "False", reason: "ForeignObjects", message: `${named.join(", ")}${more}` };
+}
+
+function foreignReport({ object, netns, link, text }: ForeignObject): ForeignReport {
+  return { object, namespace: netns, ...(link !== undefined && { interface: link }), text };
+}
+
+/** As `ip rule "32765: from all blackhole" in the router's namespace`. */
+export function describeForeign({ object, netns, text }: Pick<ForeignObject, "object" | "netns" | "text">): string {
+  return `${OBJECT_PREFIXES[object]} "${text}" in the ${netns}'s namespace`;
+}
+
+const OBJECT_PREFIXES: Readonly<Record<ForeignObject["object"], string>> = {
+  rule: "ip rule",
+  route: "ip route",
+  neighbor: "ip neigh",
+  qdisc: "tc",
+  filter: "tc",
+  nftables: "nftables",
+  port: "bridge port",
+  mtu: "link",
+};
 
 function overlayStatus({ vtep, report }: OverlayState): NonNullable<Status["overlay"]> {
   const failing = (report?.failing ?? []).slice(0, MOST_PATHS);

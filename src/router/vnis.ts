@@ -1,5 +1,6 @@
-import type { L2VNISpec, L3VNISpec } from "./model/specs.ts";
+import type { L2VNISpec, L3VNISpec, UnderlaySpec } from "./model/specs.ts";
 import type { Vni } from "../frr/show.ts";
+import type { UnderlayPath } from "../hostnet/foreign.ts";
 import type { Links } from "../hostnet/snapshot.ts";
 import type { DesiredLink } from "../hostnet/desired-link.ts";
 import type { LastGoodResource } from "./model/rendered.ts";
@@ -22,6 +23,20 @@ export function liveVnis(lastGood: ReadonlyMap<string, LastGoodResource>): LiveV
     const links = rendered.links.filter((link) => link.netns === "router" && !(type === "L3" && link.type === "veth"));
     return [{ vni, type, vrf: links.find((link) => link.type === "vrf")?.name ?? "default", links }];
   });
+}
+
+/** Outer IPv4, UDP and VXLAN headers and the inner Ethernet header. */
+const ENCAPSULATION = 50;
+
+/** What the live Underlay sends the packets of the live VNIs with. */
+export function underlayPath(lastGood: ReadonlyMap<string, LastGoodResource>, router: Links): UnderlayPath | undefined {
+  const [underlay] = [...lastGood].flatMap(([owner, { spec }]) => (owner.startsWith("Underlay/") ? [spec as UnderlaySpec] : []));
+  if (!underlay) return undefined;
+  const mtus = liveVnis(lastGood).flatMap(({ links }) =>
+    links.flatMap(({ type, master = "" }) => (type === "vxlan" ? (router.get(master)?.mtu ?? []) : [])),
+  );
+  const mtu = Math.max(0, ...mtus.map((inner) => inner + ENCAPSULATION));
+  return { nics: underlay.nics ?? [], vteps: underlay.evpn?.vtepcidr, mtu };
 }
 
 /** Each VNI as FRR and the kernel have it: up only if both say so. `links` is missing where the kernel could not be read. */

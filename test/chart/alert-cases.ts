@@ -117,6 +117,15 @@ export const ALERT_CASES: readonly AlertCase[] = [
     summary: "2 path(s) of the overlay from node n1 to other nodes do not carry traffic.",
   },
   {
+    alert: "PlumblineForeignObjects",
+    fires: { [`plumbline_router_foreign_objects{${AGENT},object="rule"}`]: "0 1x10" },
+    quiet: { [`plumbline_router_foreign_objects{${AGENT},object="rule"}`]: "0 1 1 0x20" },
+    after: 8,
+    severity: "warning",
+    labels: { node: "n1", object: "rule" },
+    summary: "1 rule object(s) of others on node n1 can keep packets from the router.",
+  },
+  {
     alert: "PlumblineRouterVniDown",
     fires: {
       [`plumbline_router_vnis{${AGENT},type="l2",state="down"}`]: "0 3x10",

@@ -62,6 +62,10 @@ function addresses(): string {
   return ip("-n", router.namespaces.router, "addr", "show", "dev", "pt-ns");
 }
 
+function inRouter(...command: string[]): string {
+  return ip("netns", "exec", router.namespaces.router, ...command).trim();
+}
+
 function flush(): void {
   ip("-n", router.namespaces.router, "addr", "flush", "dev", "pt-ns");
 }
@@ -158,4 +162,22 @@ test("a repair is reported by the next pass when this one is aborted after it", 
   const hooks = { apiAnswers: () => Promise.resolve(true), onRebuild: () => undefined, onNewNamespace: () => undefined };
   await expect(router.pass(view, hooks, timeout.signal)).rejects.toThrow("too late");
   expect((await pass()).done?.changes).toEqual([REPAIR]);
+});
+
+test("settings that somebody changes in the router's namespace are written back, and reported as drift", async () => {
+  const names = ["net.ipv4.ip_forward", "net.ipv4.conf.eth1.rp_filter", "net.ipv4.conf.eth1.arp_filter", "net.ipv4.ip_default_ttl"];
+  await pass();
+  const before = names.map((name) => inRouter("sysctl", "-n", name));
+  inRouter("sysctl", "-qw", "net.ipv4.ip_forward=0", ...names.slice(1).map((name) => `${name}=1`));
+  expect((await pass()).done?.changes).toEqual([{ owner: "Underlay/fabric", links: expect.any(Number) as number, lines: 0, drift: true }]);
+  expect(names.map((name) => inRouter("sysctl", "-n", name))).toEqual(before);
+  expect((await pass()).done?.changes).toEqual([]);
+});
+
+test("what others put into the router's namespace is reported with its text, and stays", async () => {
+  expect((await pass()).outcome.foreign).toEqual([]);
+  ip("-n", router.namespaces.router, "rule", "add", "ipproto", "udp", "dport", "4789", "blackhole");
+  const text = "32765: from all ipproto udp dport 4789 blackhole";
+  expect((await pass()).outcome.foreign).toEqual([{ object: "rule", netns: "router", text }]);
+  expect(ip("-n", router.namespaces.router, "rule")).toContain("blackhole");
 });

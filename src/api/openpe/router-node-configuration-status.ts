@@ -108,6 +108,18 @@ const overlay = s.object(
   { doc: "What the probes of this node through the overlay found." },
 );
 
+const foreign = s.object(
+  {
+    object: s.enum(["rule", "route", "neighbor", "qdisc", "filter", "nftables", "port", "mtu"], {
+      doc: "What it is. rule, route, neighbor: as ip prints them. qdisc, filter: as tc prints them. nftables: table, chain and rule. port: a setting of a bridge port. mtu: an interface of the Underlay is too small.",
+    }),
+    namespace: s.enum(["host", "router"], { doc: "The network namespace that it is in." }),
+    interface: s.optional(s.string({ doc: "The interface that it belongs to.", maxLength: 64 })),
+    text: s.string({ doc: "The object as ip, tc or nft prints it.", maxLength: 1024 }),
+  },
+  { doc: "Something that Plumbline did not make, and that can keep packets from the router's interfaces." },
+);
+
 export const RouterNodeConfigurationStatus = defineKind({
   group: "openpe.openperouter.github.io",
   version: "v1alpha1",
@@ -151,7 +163,7 @@ export const RouterNodeConfigurationStatus = defineKind({
       ),
       conditions: s.optional(
         s.conditions({
-          doc: "Ready: everything that selects this node is applied. Degraded: something failed, the rest works. SessionsEstablished: every BGP session is up. VNIsUp: every VNI that is applied is up in FRR and in the kernel. OverlayReachable: every probed path to another node carries traffic. Unknown when the agent has stopped reporting.",
+          doc: "Ready: everything that selects this node is applied. Degraded: something failed, the rest works. SessionsEstablished: every BGP session is up. VNIsUp: every VNI that is applied is up in FRR and in the kernel. OverlayReachable: every probed path to another node carries traffic. DataPathClear: nothing of others can keep packets from the router's interfaces. Unknown when the agent has stopped reporting.",
         }),
       ),
       failedResources: s.optional(
@@ -175,6 +187,12 @@ export const RouterNodeConfigurationStatus = defineKind({
         }),
       ),
       overlay: s.optional(overlay),
+      foreign: s.optional(
+        s.list(foreign, {
+          doc: "What others made that can keep packets from the router's interfaces, the first 64. Plumbline does not remove it.",
+          maxItems: 64,
+        }),
+      ),
     },
     { doc: "The state that the agent on the node observed." },
   ),

@@ -17,6 +17,7 @@ const PARTS: Readonly<Record<string, string>> = {
   Path: "path",
   Session: "session",
   Site: "site",
+  DataPath: "data path",
   Source: "source",
   Target: "target",
 };
@@ -43,7 +44,7 @@ function nodeBefore(component: Component): string | undefined {
 
 function objectText({ kind, namespace, name }: Component): string {
   const kindText = PARTS[kind] ?? kind;
-  if (kind === "Agent" || kind === "Overlay") return kindText;
+  if (kind === "Agent" || kind === "Overlay" || kind === "DataPath") return kindText;
   if (kind === "Agents") return `${name === "loadbalancer" ? "load balancer" : name} agent`;
   return `${kindText} ${namespace === undefined ? name : `${namespace}/${name}`}`;
 }

@@ -55,7 +55,7 @@ export function refsOfComponents({ routerNamespace, metallbNamespace }: ConfigNa
     }
     if (kind === "FRR") return [name === "lb" ? balancer : router];
     if (kind === "SentPrefixes") return [{ kind: BGPSessionStatus, namespace: metallbNamespace }];
-    if (kind === "Session" || kind === "Link" || kind === "Overlay") return [router];
+    if (kind === "Session" || kind === "Link" || kind === "Overlay" || kind === "DataPath") return [router];
     if (kind === "Controller") return [];
     // By default, permission to list nodes and all Services.
     return [{ kind: Node }, { kind: Service }];
