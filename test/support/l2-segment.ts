@@ -251,9 +251,9 @@ export class L2Node {
     return new Promise((resolve, reject) => {
       const end = () => {
         clearTimeout(late);
-        this.#messages.off("message", look);
+        this.#messages.off("message", check);
       };
-      const look = () => {
+      const check = () => {
         const found = find(this.message);
         if (found === undefined) return;
         end();
@@ -263,8 +263,8 @@ export class L2Node {
         end();
         reject(new Error(`${this.station.name} is ${describe(this.message).slice(0, 500)}`));
       }, patience.timeout);
-      this.#messages.on("message", look);
-      look();
+      this.#messages.on("message", check);
+      check();
     });
   }
 }
