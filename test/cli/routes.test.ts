@@ -8,7 +8,7 @@ import { FRR_RELEASES, frrInNamespace, run, type FrrInNamespace } from "../suppo
 
 const signal = AbortSignal.timeout(10 * 60_000);
 const patient = { timeout: 60_000, interval: 200 };
-const NOBODY = "/run/frr/nobody";
+const NO_FRR = "/run/frr/none";
 
 describe.each(FRR_RELEASES)("FRR %s", (version) => {
   let balancer: FrrInNamespace;
@@ -92,7 +92,7 @@ describe.each(FRR_RELEASES)("FRR %s", (version) => {
   });
 
   test("an FRR that does not run is left out, and a node that cannot be entered says why", async () => {
-    const rows = await readRoutes(node, undefined, signal, { ...paths(), lbFrrRunDirectory: NOBODY });
+    const rows = await readRoutes(node, undefined, signal, { ...paths(), lbFrrRunDirectory: NO_FRR });
     expect(rows.map(({ instance }) => instance)).toEqual(["router"]);
     const away = { name: "node2", run: () => Promise.resolve({ code: 127, stdout: "", stderr: "kubectl: not found" }) };
     await expect(readRoutes(away, undefined, signal)).rejects.toThrow("kubectl: not found");

@@ -186,6 +186,17 @@ const unreported = (status: "False" | "Unknown"): Session => ({
   conditions: [{ type: "Reported", status, reason: "Because", message: "", lastTransitionTime: "2026-01-01T00:00:00Z" }],
 });
 
+const reportOf = (name: string, state: string) => ({
+  metadata: { name },
+  status: {
+    sessions: [
+      { vrf: "default", neighbor: "192.168.11.2", state },
+      { vrf: "default", neighbor: "192.169.10.2", state: "Established" },
+      { vrf: "red", neighbor: "10.0.0.1", state: "Established" },
+    ],
+  },
+});
+
 describe("what sessions deliver", () => {
   const all = { bgpAds: [bgpAd("all")] };
   const message = (sessions: BGPSessionStatus[], parts: Parameters<typeof config>[0] = all, of = web) =>
@@ -256,16 +267,6 @@ describe("what sessions deliver", () => {
   test("a node whose own router is the peer, and has no session with the fabric, delivers nothing over it", () => {
     const hostsession = { asn: 64_514, hostasn: 64_515, localcidr: { ipv4: "192.169.10.0/24" } };
     const passthroughs = [{ metadata: { name: "services" }, spec: { hostsession } }];
-    const reportOf = (name: string, state: string) => ({
-      metadata: { name },
-      status: {
-        sessions: [
-          { vrf: "default", neighbor: "192.168.11.2", state },
-          { vrf: "default", neighbor: "192.169.10.2", state: "Established" },
-          { vrf: "red", neighbor: "10.0.0.1", state: "Established" },
-        ],
-      },
-    });
     const isCutOff = cutOffRouters({ passthroughs, l3vnis: [], reports: [reportOf("n1", "Active"), reportOf("n2", "Established")] });
     const evidence = deliveryEvidence(
       ["n1", "n2", "n3"].flatMap((name) => [

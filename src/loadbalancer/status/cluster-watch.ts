@@ -131,15 +131,17 @@ function evidenceOf(sessions: ClusterConfig["sessions"]): Source {
 
 /** Fires when a session of a router comes up or goes down. */
 function uplinksOf(reports: ClusterConfig["routers"]["reports"]): Source {
-  const states = ({ status }: RouterNodeConfigurationStatus) =>
-    (status?.sessions ?? []).map(({ vrf, neighbor, state }) => `${vrf} ${neighbor} ${state === "Established"}`);
   return {
     subscribe: (enqueue) =>
       reports.subscribe((change) => {
-        if (change.type !== "updated" || !isDeepStrictEqual(states(change.old), states(change.object))) enqueue(KEY);
+        if (change.type !== "updated" || !isDeepStrictEqual(statesIn(change.old), statesIn(change.object))) enqueue(KEY);
       }),
     ready: (signal) => reports.waitForSync(signal),
   };
+}
+
+function statesIn({ status }: RouterNodeConfigurationStatus): string[] {
+  return (status?.sessions ?? []).map(({ vrf, neighbor, state }) => `${vrf} ${neighbor} ${state === "Established"}`);
 }
 
 function whatCounts(node: Node): NodeView {

@@ -27,7 +27,7 @@ export function routerEnd({ first }: Prefix): string[] {
 }
 
 /** Objects of the routers that the nodes have besides the load balancer. */
-export interface RouterObjects {
+interface RouterReports {
   readonly passthroughs: Iterable<L3Passthrough>;
   readonly l3vnis: Iterable<L3VNI>;
   readonly reports: Iterable<RouterNodeConfigurationStatus>;
@@ -36,7 +36,7 @@ export interface RouterObjects {
 /**
  * Tells whether a peer is the router of the node itself, and none of that router's sessions with the fabric is up: what it is sent goes no further.
  */
-export function cutOffRouters({ passthroughs, l3vnis, reports }: RouterObjects): (node: string, peer: string) => boolean {
+export function cutOffRouters({ passthroughs, l3vnis, reports }: RouterReports): (node: string, peer: string) => boolean {
   const links = [...passthroughs, ...l3vnis].flatMap(({ spec }) => hostLinks(spec.hostsession));
   const ends = new Set(links.flatMap(routerEnd));
   const cutOff = new Set(Array.from(reports).flatMap((report) => (isCutOff(report, links) ? [report.metadata.name] : [])));
