@@ -1,8 +1,8 @@
 import { parseArgs } from "node:util";
 import { run as runTests } from "./test.ts";
 
-/** The lab under random faults and changes, and everything that listens under random inputs. */
-const SOAK = ["test/soak", "test/fuzz"];
+/** The lab under random faults and changes, every fault of the drill, and everything that listens under random inputs. */
+const SOAK = ["test/soak", "test/fuzz", "test/drill"];
 /** Applications that move between two sites under random faults. */
 const MOVES = ["test/failover/moves.test.ts"];
 const USAGE = "usage: npm run soak -- [--minutes N] [--moves N [--no-faults]] [--seed N] [files...]";

@@ -48,6 +48,11 @@ test("the score counts what matters", () => {
   );
 });
 
+test("the score has the time until dead paths were named", () => {
+  const path = { ...good, outcome: { ...good.outcome, deadPath: true as const, causeMs: 12_340 } };
+  expect(scoreLine([path, good])).toContain(", 1 dead paths named in 12.3 s (median)");
+});
+
 test("the document has a row for each fault and names what was left out", () => {
   const text = drillDocument([good], { kube: false, about: (fault) => `what ${fault} does`, others: ["agent-killed"] });
   expect(text).toContain("| `link-down` | what link-down does | 0.6 s | 1.3 s | honest | 4.2 s | flowed | Status node2: Ready=False\\|x |");

@@ -1,5 +1,5 @@
 import type { DrillResult } from "./runner.ts";
-import { type FaultScore, type FaultResult, scoreOf } from "./result.ts";
+import { deadPathMedian, type FaultScore, type FaultResult, scoreOf } from "./result.ts";
 
 const COLUMNS = ["FAULT", "DOMAIN", "TOLD", "CAUSE", "HEALTH", "CLEARED", "TRAFFIC"];
 const WIDTHS = [26, 14, 9, 9, 9, 9, 0];
@@ -45,7 +45,13 @@ export function scoreLine(exercised: readonly DrillResult[]): string {
     `${claimedHealth} reported as healthy to the end`,
     `${notCleared} not cleared`,
     `${interrupted} with other traffic interrupted`,
+    ...deadPathText(exercised),
   ].join(", ");
+}
+
+function deadPathText(exercised: readonly DrillResult[]): string[] {
+  const median = deadPathMedian(exercised.map(({ outcome }) => outcome));
+  return median ? [`${median.count} dead paths named in ${seconds(median.ms)} (median)`] : [];
 }
 
 interface DocumentOptions {

@@ -1,6 +1,7 @@
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Expectation } from "../faults/fault.ts";
-import { isGood, scoreFault, type FaultResult, scoreOf } from "./result.ts";
+import { deadPathMedian, isGood, scoreFault, type FaultResult, scoreOf } from "./result.ts";
 
 const expected: Expectation = { says: /x/, cause: /x/, withinMs: 1 };
 const base = { fault: "x", domain: "router", named: ["x"], untrue: [], left: [], interrupted: [] };
@@ -38,4 +39,21 @@ test("where there is nothing to ask for, no cause is wrong, and none counts", ()
     notCleared: 0,
     interrupted: 0,
   });
+});
+
+test("of dead paths that were named, half were named as soon as the median or sooner, and others do not count", () => {
+  const times = fc.array(fc.nat(200_000), { minLength: 1 });
+  fc.assert(
+    fc.property(times, (named) => {
+      const paths = named.map((causeMs): FaultResult => ({ ...base, deadPath: true, causeMs }));
+      const median = deadPathMedian([good, unexplained, { ...unexplained, deadPath: true }, ...paths]);
+      expect(median?.count).toBe(named.length);
+      const ms = median?.ms ?? 0;
+      expect(named).toContain(ms);
+      expect(2 * named.filter((time) => time <= ms).length).toBeGreaterThanOrEqual(named.length);
+      expect(2 * named.filter((time) => time >= ms).length).toBeGreaterThanOrEqual(named.length);
+    }),
+    { seed: 1 },
+  );
+  expect(deadPathMedian([good])).toBeUndefined();
 });

@@ -5,6 +5,7 @@ import type { FaultObservation } from "./samples.ts";
 export interface FaultResult extends FaultObservation {
   readonly fault: string;
   readonly domain: string;
+  readonly deadPath?: true;
   /** The fault that was there at the same time. */
   readonly with?: string;
   /** When nothing of it was left, after it was fixed. */
@@ -36,6 +37,13 @@ export function scoreFault(outcome: FaultResult, expected: Expectation): FaultSc
 
 export function isGood({ silent, right = true, claimsHealth, cleared, flowed }: FaultScore): boolean {
   return !silent && right && !claimsHealth && cleared && flowed;
+}
+
+/** How soon `why` named the paths that were dead; undefined where none was named. */
+export function deadPathMedian(outcomes: readonly FaultResult[]): { readonly count: number; readonly ms: number } | undefined {
+  const times = outcomes.flatMap(({ deadPath, causeMs }) => (deadPath && causeMs !== undefined ? [causeMs] : [])).sort((a, b) => a - b);
+  const middle = times[Math.floor(times.length / 2)];
+  return middle === undefined ? undefined : { count: times.length, ms: middle };
 }
 
 /** Of a whole drill. */

@@ -69,6 +69,7 @@ export class DrillRunner {
       const outcome: FaultResult = {
         fault: name,
         domain: fault.domain,
+        ...(fault.deadPath && { deadPath: true as const }),
         ...(other !== undefined && { with: other }),
         ...observationOf(samples, expected, faults.length),
         ...(left === undefined && { clearedMs }),

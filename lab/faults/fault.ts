@@ -16,6 +16,8 @@ export interface FaultContext {
 export interface Fault {
   readonly about: string;
   readonly domain: Domain;
+  /** Packets are lost on their way and nothing else is wrong: how soon these are named is printed. */
+  readonly deadPath?: true;
   break(context: FaultContext): Promise<void>;
   /** Undefined where Plumbline fixes it by itself. */
   readonly fix?: (context: FaultContext) => Promise<void>;

@@ -13,4 +13,6 @@ test("that a Service which was just created has no address yet tells of no fault
 test("that something else was put back tells of no fault of a router", () => {
   expect(faultsReportedBy(() => "Event DriftRepaired of ConfigurationState speaker-node3")).toEqual([]);
   expect(faultsReportedBy(() => "Event DriftRepaired of L2VNI shop")).toEqual(["bridge-deleted", "address-flushed"]);
+  const settings = ["forwarding-off", "forwarding-all-off", "rp-filter-strict"];
+  expect(faultsReportedBy(() => "Event DriftRepaired of Underlay underlay")).toEqual(settings);
 });

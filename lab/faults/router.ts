@@ -1,6 +1,6 @@
 import { Machine } from "../machine/machine.ts";
 import type { LabHost } from "../net/lab-host.ts";
-import { LEAF_BRIDGE, type NodeName, TOR_ADDRESS, TOR_ASN, underlayAddress, UNDERLAY_LENGTH } from "../net/topology.ts";
+import { LEAF_BRIDGE, type NodeName, ROUTER_NETNS, TOR_ADDRESS, TOR_ASN, underlayAddress, UNDERLAY_LENGTH } from "../net/topology.ts";
 import { AGENT_PROCESS } from "../cli/agents.ts";
 import { nodeNotReporting } from "./expectations.ts";
 import { type Expectation, type Fault, type FaultContext, trafficThrough, DETECTION_LIMIT_MS } from "./fault.ts";
@@ -164,5 +164,5 @@ async function removeThief({ node, host }: FaultContext): Promise<void> {
 }
 
 async function routerIp(host: LabHost, lines: readonly string[]): Promise<void> {
-  await host.do(["ip", "-n", "perouter", "-batch", "-"], { input: `${lines.join("\n")}\n` });
+  await host.do(["ip", "-n", ROUTER_NETNS, "-batch", "-"], { input: `${lines.join("\n")}\n` });
 }

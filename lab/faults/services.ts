@@ -1,5 +1,5 @@
 import { Machine } from "../machine/machine.ts";
-import { ACCESS_BRIDGE, ACCESS_LENGTH, ACCESS_NETWORK, accessPort } from "../net/topology.ts";
+import { ACCESS_BRIDGE, ACCESS_LINK, ACCESS_LENGTH, ACCESS_NETWORK, accessPort } from "../net/topology.ts";
 import { Service } from "../../src/api/core/service.ts";
 import { parsePrefix } from "../../src/ip/prefix.ts";
 import { parseAddress } from "../../src/ip/address.ts";
@@ -91,6 +91,18 @@ export const SERVICE_FAULTS: Readonly<Record<string, Fault>> = {
       untrue: /^IPAddressPool [^ ]+\/segment: Exhausted=False/,
       cause: /^IPAddressPool\/metallb-system\/segment /,
       withinMs: DETECTION_LIMIT_MS.rejected,
+    }),
+  },
+  "segment-unplugged": {
+    about: "the tor's port towards the node on the client's segment goes down",
+    domain: "loadbalancer",
+    break: ({ node, host }) => host("tor").ip([`link set ${accessPort(node)} down`]),
+    fix: ({ node, host }) => host("tor").ip([`link set ${accessPort(node)} up`]),
+    expect: (node) => ({
+      says: new RegExp(`^ConfigurationState [^ ]+/speaker-${node}: LinksUp=False NoCarrier`),
+      cause: new RegExp(`^Link/${ACCESS_LINK}@${node} `),
+      withinMs: DETECTION_LIMIT_MS.session,
+      interrupts: ["wiki"],
     }),
   },
   "service-stolen": {

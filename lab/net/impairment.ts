@@ -1,7 +1,7 @@
 import { LabError } from "../error.ts";
 import { Machine, type ExecOutcome } from "../machine/machine.ts";
 import { LabHost, type LabHostAccess } from "./lab-host.ts";
-import { type TopologyLink, type LinkEnd, MACHINE } from "./topology.ts";
+import { type TopologyLink, type LinkEnd, MACHINE, ROUTER_NETNS } from "./topology.ts";
 
 /** What is wrong with a link, in each direction. */
 export interface LinkImpairment {
@@ -22,8 +22,6 @@ export interface ObservedLink extends TopologyLink {
 }
 
 const PLAIN_MTU = 1500;
-/** Where a node's router is, with the NICs that it took over. */
-const ROUTER_NAMESPACE = "perouter";
 
 /** Sets this at both ends, in the place of what was set before; nothing to clear them. */
 export async function impairLink({ ends }: TopologyLink, hosts: readonly LabHostAccess[], impairment: LinkImpairment): Promise<void> {
@@ -68,7 +66,7 @@ function impairmentText({ lossPercent, delayMs, jitterMs, reorderPercent, mtu }:
 const READ_DEVICES = `set -e
 ip -j link show
 tc -j qdisc show
-[ ! -e /run/netns/${ROUTER_NAMESPACE} ] || { ip -n ${ROUTER_NAMESPACE} -j link show; tc -n ${ROUTER_NAMESPACE} -j qdisc show; }`;
+[ ! -e /run/netns/${ROUTER_NETNS} ] || { ip -n ${ROUTER_NETNS} -j link show; tc -n ${ROUTER_NETNS} -j qdisc show; }`;
 
 interface IpLink {
   readonly ifname: string;
@@ -126,7 +124,7 @@ interface DeviceAccess {
 
 async function accessTo({ host, device }: LinkEnd, hosts: readonly LabHostAccess[]): Promise<DeviceAccess> {
   const isHere = (await runOn(host, hosts, ["ip", "link", "show", "dev", device])).code === 0;
-  const flags = isHere ? [] : ["-n", ROUTER_NAMESPACE];
+  const flags = isHere ? [] : ["-n", ROUTER_NETNS];
   return { device, run: (program, args) => runOn(host, hosts, [program, ...flags, ...args]) };
 }
 

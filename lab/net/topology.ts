@@ -60,6 +60,9 @@ export const ROUTER_ASN = 64514;
 /** Of every node's load balancer: the manifests say so too. */
 export const SPEAKER_ASN = 64515;
 
+/** Where a node's router is, with the NICs that it took over. */
+export const ROUTER_NETNS = "perouter";
+
 /** The bridge in each ToR between its ports towards the nodes. */
 export const LEAF_BRIDGE = "leaf";
 export const TOR_ADDRESS = "192.168.11.2";
