@@ -67,7 +67,6 @@ export interface RouterLab {
   /** A line that says where the page is. */
   readonly page: Promise<string> | undefined;
   host(name: string): LabHost;
-  restartController(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -122,7 +121,7 @@ export async function startRouterLab(options: RouterLabOptions): Promise<RouterL
   for (const node of topology.nodes) await createNode(api.client, node, network.address(managementHost(node)), signal);
   // Not before all nodes are there: pods spread over those that there are.
   if (api.plane) await applyManifests(api.client, manifests, signal);
-  let controller = await runController(api.controller, options);
+  const controller = await runController(api.controller, options);
   started.defer(() => controller.stop());
 
   const net = await startNet({
@@ -182,10 +181,6 @@ export async function startRouterLab(options: RouterLabOptions): Promise<RouterL
     gone: machine.gone,
     page: controller.page,
     host: (name) => hostOf(net, name),
-    async restartController() {
-      await controller.stop();
-      controller = await runController(api.controller, options);
-    },
     stop: () => running.disposeAsync(),
   };
 }
