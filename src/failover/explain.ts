@@ -53,7 +53,8 @@ function failureProblems(policy: FailoverPolicy, { reason, message, lastTransiti
   return failures.map((failure): PolicyProblem => {
     const own = { reason: failure.reason, message: failureText(failure) };
     const fix = fixFor(policy, failure);
-    if (failure.kind === "FailoverPolicy") return { own: { ...own, ownFault: true, fix }, causes: [] };
+    // A status may have been edited: a failure without an object is one of the policy.
+    if (failure.kind === "FailoverPolicy" || failure.name === "") return { own: { ...own, ownFault: true, fix }, causes: [] };
     const details = failure.field === undefined ? failure.message : `${failure.field}: ${failure.message}`;
     const { component } = fix.change;
     return { own, causes: [{ component, domain: "failover", health: "Down", ...own, message: details, since, ownFault: true, fix }] };
