@@ -1,4 +1,4 @@
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { missingHere } from "../kernel/select.ts";
 import type { NodeName } from "../net/topology.ts";
 import { type Progress, progressOn } from "../progress.ts";
@@ -13,6 +13,7 @@ import { pairsOf } from "../drill/pairs.ts";
 import { apiLine, problemsOf, drillDocument, headLine, outcomeLine, scoreLine } from "../drill/report.ts";
 import { StatusReader } from "../drill/status-reader.ts";
 import { startDrillLab } from "../drill/start-lab.ts";
+import { sectionOf, withSection } from "../fuzz/report.ts";
 import { FAULTS } from "../faults/faults.ts";
 
 export interface DrillOptions {
@@ -39,7 +40,10 @@ export async function drill(options: DrillOptions): Promise<void> {
   const items = exercised.map(({ outcome, judgment }) => ({ ...outcome, ...judgment, api: kube ? "kube-apiserver" : "embedded" }));
   if (options.output === "json") printItems("Drill", items);
   else say(`\n${scoreLine(exercised)}`);
-  if (options.write !== undefined) await writeFile(options.write, drillDocument(exercised, { kube, about: aboutOf, others: leftOut() }));
+  if (options.write !== undefined) {
+    const fuzzed = sectionOf(await readFile(options.write, "utf8").catch(() => ""));
+    await writeFile(options.write, withSection(drillDocument(exercised, { kube, about: aboutOf, others: leftOut() }), fuzzed));
+  }
   if (!exercised.every(({ judgment }) => isGood(judgment))) process.exitCode = EXIT.no;
 }
 

@@ -5,6 +5,7 @@ import { SITES, type SiteName } from "../sites/names.ts";
 import { suggest } from "../../src/cli/completion/parse-line.ts";
 import { CliError, EXIT } from "../../src/cli/shared/exit.ts";
 import type { DrillOptions } from "./drill.ts";
+import type { FuzzCommandOptions } from "./fuzz.ts";
 import { FAULTS } from "../faults/faults.ts";
 import type { Fault } from "../faults/fault.ts";
 import { kubeCommand } from "./kube.ts";
@@ -112,6 +113,17 @@ export function configure(lab: Command): void {
     .addOption(new Option("-o, --output <format>", "json for scripts").choices(["json"]))
     .addHelpText("after", "\nExamples:\n  plumbline lab drill --only link-down vni-taken\n  plumbline lab drill --pairs 20 --seed 7\n")
     .action(async (options: DrillOptions) => (await import("./drill.ts")).drill(options));
+  lab
+    .command("fuzz")
+    .description(
+      "Change one random kernel or FRR object of a node at a time in a separate lab, with traffic on every overlay, Service and host session: each change must do no harm, be repaired within a minute, or be named by `why` with the right node. Exit code 1 when one is not.",
+    )
+    .addOption(new Option("--minutes <number>", "how long").argParser(aCount).default(10))
+    .addOption(new Option("--seed <number>", "seed for choosing the changes (default: another one each time)").argParser(aCount))
+    .option("--write <file>", "write the table into a Markdown page, in place of its section")
+    .addOption(new Option("-o, --output <format>", "json for scripts").choices(["json"]))
+    .addHelpText("after", "\nExamples:\n  plumbline lab fuzz --minutes 60\n  plumbline lab fuzz --minutes 5 --seed 4711 -o json\n")
+    .action(async (options: FuzzCommandOptions) => (await import("./fuzz.ts")).fuzz(options));
   lab.addCommand(kubeCommand());
 }
 

@@ -11,11 +11,12 @@ export class Traffic {
   #milliseconds: number | undefined;
 
   /** From a network namespace of a node, or from the host itself. */
-  constructor(options: { label: string; host: LabHost; namespace?: string; to: string; everyMs: number }) {
+  constructor(options: { label: string; host: LabHost; namespace?: string; to: string; everyMs: number; bytes?: number }) {
     this.label = options.label;
     const enter = options.namespace === undefined ? [] : ["ip", "netns", "exec", options.namespace];
     // -O tells of every request that has no answer yet when the next one goes out.
-    this.#process = options.host.start([...enter, "ping", "-n", "-O", "-i", String(options.everyMs / 1000), options.to]);
+    const size = options.bytes === undefined ? [] : ["-s", String(options.bytes)];
+    this.#process = options.host.start([...enter, "ping", "-n", "-O", ...size, "-i", String(options.everyMs / 1000), options.to]);
     this.#process.onOutput = (chunk) => this.#read(chunk.toString());
   }
 
@@ -31,6 +32,14 @@ export class Traffic {
   /** The last round trip; undefined while nothing comes back. */
   get milliseconds(): number | undefined {
     return this.#milliseconds;
+  }
+
+  /** When it has ended, by itself or because it was stopped. */
+  get ended(): Promise<void> {
+    return this.#process.ended.then(
+      () => undefined,
+      () => undefined,
+    );
   }
 
   async stop(): Promise<void> {

@@ -22,6 +22,7 @@ const WELL: Readonly<Record<string, string>> = {
   SessionsEstablished: "True",
   VNIsUp: "True",
   OverlayReachable: "True",
+  DataPathClear: "True",
   Valid: "True",
   LinksUp: "True",
   Exhausted: "False",

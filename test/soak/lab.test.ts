@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { soakMoves, MINUTES, type Move, moveText, SEED } from "./scenario.ts";
-import { shortest } from "./minimize.ts";
+import { shortest } from "../../lab/fuzz/minimize.ts";
 import { SoakLab } from "./soak-lab.ts";
 
 /** For the search for a shorter history, and for a lab that is slow to start. */
