@@ -12,6 +12,8 @@ const SCROLLED = [
   ["load balancer, services", "#/loadbalancer", ".services .table"],
   ["load balancer, sessions", "#/loadbalancer", ".matrix"],
   ["connectivity", "#/connectivity", ".matrix"],
+  ["topology", "#/topology", ".fabric-scroll"],
+  ["timeline", "#/timeline", ".table"],
 ] as const;
 
 export const bench = defineBench({

@@ -7,15 +7,26 @@ import type { Answer, ComponentHealth } from "../explain/answer.ts";
  */
 export interface Rows {
   overview: NodeRow | CauseRow | DomainRow;
+  topology: TopologyRow | PeersRow | VniRow;
   router: RouterRow;
   loadbalancer: PoolRow | ServiceRow | SessionsRow;
   failover: PolicyRow;
   connectivity: CheckRow | CommonCausesRow;
+  timeline: TimelineRow;
   /** Part of every stream: whether the page shows the current state of the cluster. */
   sync: SyncRow;
 }
 export type ViewName = keyof Rows;
-export const VIEW_NAMES = ["overview", "router", "loadbalancer", "failover", "connectivity", "sync"] as const satisfies ViewName[];
+export const VIEW_NAMES = [
+  "overview",
+  "topology",
+  "router",
+  "loadbalancer",
+  "failover",
+  "connectivity",
+  "timeline",
+  "sync",
+] as const satisfies ViewName[];
 
 /** `GET /api/views/<view>`, with the revision in its ETag. */
 export interface ViewSnapshot<V extends ViewName = ViewName> {
@@ -98,6 +109,56 @@ export interface CauseRow extends Row<"cause"> {
   readonly symptomCount: number;
 }
 export const MAX_SYMPTOMS = 12;
+
+/** A node with a router: its sessions with the fabric, its VNIs, and what its probes through the overlay found. */
+export interface TopologyRow extends Row<"router"> {
+  readonly id: string;
+  readonly node: string;
+  readonly health: Health;
+  readonly since?: string;
+  readonly vtep?: string;
+  readonly sessions: readonly FabricSession[];
+  /** As ranges: `100-104,110`. */
+  readonly vnis: string;
+  readonly vnisDown?: string;
+  /** None where nothing is probed. */
+  readonly overlay?: {
+    readonly health: Health;
+    readonly probed: number;
+    readonly since?: string;
+    readonly failing: readonly FailingPath[];
+  };
+}
+
+/** The load balancer's own sessions on a node, with or without a router. */
+export interface PeersRow extends Row<"peers"> {
+  readonly node: string;
+  readonly sessions: readonly FabricSession[];
+}
+
+export interface FabricSession {
+  readonly id: string;
+  /** An address, or the interface of an unnumbered session. */
+  readonly neighbor: string;
+  /** FRR's word: Established when it is up. */
+  readonly state: string;
+  readonly health: Health;
+  readonly since?: string;
+}
+
+interface FailingPath {
+  readonly node: string;
+  readonly reason: string;
+  /** As ranges; none where it is about the underlay. */
+  readonly vnis?: string;
+  readonly message: string;
+}
+
+export interface VniRow extends Row<"vni"> {
+  readonly vni: number;
+  readonly layer: "L2" | "L3";
+  readonly name: string;
+}
 
 /** The router of one node. Tree, sessions and VNIs are in its `component`: `RouterNodeConfigurationStatus/<namespace>/<node>`. */
 export interface RouterRow extends Row<"router"> {
@@ -357,6 +418,24 @@ export interface CheckDetailData extends Row<"check"> {
     readonly message?: string;
   }[];
 }
+
+/** Something that happened, together with others of the same kind within a minute. */
+export interface TimelineRow extends Row<"entry"> {
+  readonly time: string;
+  readonly what: "failed" | "fixed" | "changed";
+  /** Where it is known from: the health of a component, an Event, an outage of a check, or a change of an object. */
+  readonly source: "health" | "event" | "outage" | "object";
+  readonly health: Health;
+  readonly reason?: string;
+  /** About the first component. */
+  readonly message?: string;
+  /** The first `MAX_COMPONENTS`. */
+  readonly components: readonly Component[];
+  readonly count: number;
+  /** Since when it had failed, of what is fixed: the first of them. */
+  readonly since?: string;
+}
+export const MAX_COMPONENTS = 20;
 
 /** Any other component of the cause graph. */
 export interface ComponentDetail extends Row<"plain"> {

@@ -405,6 +405,7 @@ test("what each of them needs is allowed", async () => {
     ["agent", `GET ${CHECKS}`],
     ["agent", `POST /api/v1${SHOP}/events`, event("new", "plumbline-agent", "worker0")],
     ["agent", `PATCH /api/v1${SHOP}/events/of-worker0`, { message: "again", count: 2 }],
+    ["controller", "GET /api/v1/events"],
     ["controller", `POST /api/v1${SHOP}/events`, event("new", "plumbline-controller", "replica-1")],
     ["controller", `PATCH /api/v1${SHOP}/events/of-the-controller`, { message: "again", count: 2 }],
     ["agent", `GET ${LEASES}/plumbline-controller`],

@@ -105,6 +105,8 @@ test("with 500 nodes and 100 services at most 200 rows are drawn, the worst on t
     ["#/loadbalancer", ".matrix"],
     ["#/connectivity", ".matrix"],
     ["#/connectivity", ".lanes"],
+    ["#/topology", ".paths .table"],
+    ["#/timeline", ".table"],
   ] as const) {
     await open(hash);
     const scroller = page.locator(scrolled).first();
@@ -287,21 +289,25 @@ test("who must log in is asked for a token, told why one is refused, and then se
 test("everything that can be used or looked at has a name", async () => {
   for (const hash of [
     "",
+    "#/topology/ToR/10.0.0.1",
     `#/router/${ROUTER}`,
     "#/loadbalancer",
     "#/failover/FailoverPolicy/shop/shop",
     "#/connectivity",
+    "#/timeline/entry/2",
     "#/why/Service/shop/web-4",
   ]) {
     await open(hash);
     await page.locator("main .pane").first().waitFor();
     const nameless =
       await page.evaluate(`[...document.querySelectorAll("button, a, input, [role=img], [role=grid], [role=group], [role=application], section, aside")]
-      .filter((element) => !(element.getAttribute("aria-hidden") === "true" || element.getAttribute("aria-label") || element.getAttribute("aria-labeledby") || element.labels?.length || element.textContent.trim()))
+      .filter((element) => !(element.getAttribute("aria-hidden") === "true" || element.getAttribute("aria-label") || element.labels?.length || element.textContent.trim()))
       .map((element) => element.outerHTML.slice(0, 120))`);
     expect(nameless).toEqual([]);
     expect(await page.getByRole("heading", { level: 1 }).count()).toBe(1);
   }
+  await open();
+  await page.getByRole("region", { name: "Problems" }).waitFor();
 });
 
 test("what is open can be closed, also where there is only one", async () => {
@@ -313,9 +319,14 @@ test("what is open can be closed, also where there is only one", async () => {
 });
 
 test("where nothing is configured it says what to do first", async () => {
-  server.fixture = { ...WELL, rows: { ...WELL.rows, overview: [], router: [], loadbalancer: [], failover: [], connectivity: [] } };
+  server.fixture = {
+    ...WELL,
+    rows: { ...WELL.rows, overview: [], topology: [], router: [], loadbalancer: [], failover: [], connectivity: [], timeline: [] },
+  };
   for (const [hash, text] of [
     ["", "plumbline lab up"],
+    ["#/topology", "No router and no BGP session has reported"],
+    ["#/timeline", "Nothing has happened yet"],
     ["#/router", "No router has reported"],
     ["#/loadbalancer", "plumbline apply -f examples/pools"],
     ["#/failover", "plumbline failover plan"],

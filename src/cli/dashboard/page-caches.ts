@@ -1,5 +1,6 @@
 import { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
 import { EndpointSlice } from "../../api/core/endpoint-slice.ts";
+import { Event } from "../../api/core/event.ts";
 import { Node } from "../../api/core/node.ts";
 import type { Kind, KubeObject } from "../../api/kind.ts";
 import { ConfigurationStatus } from "../../api/metallb/configuration-status.ts";
@@ -19,8 +20,16 @@ import { stripNodeStatus } from "../shared/controller-components.ts";
  * controller keeps only a few of their fields. The manager does not wait for them.
  */
 export function pageCaches(manager: Manager, namespaces: ConfigNamespaces): Cache<KubeObject>[] {
-  return EXPLAINED_KINDS.map((kind) => manager.lateCache<KubeObject>(kind, optionsFor(kind, namespaces)));
+  return [
+    ...EXPLAINED_KINDS.map((kind) => manager.lateCache<KubeObject>(kind, optionsFor(kind, namespaces))),
+    ...OUR_EVENTS.map((options) => manager.lateCache<Event>(Event, options) as unknown as Cache<KubeObject>),
+  ];
 }
+
+/** A field selector has no "or". */
+const OUR_EVENTS: readonly CacheOptions<Event>[] = ["plumbline-agent", "plumbline-controller"].map((component) => ({
+  fieldSelector: `reportingComponent=${component}`,
+}));
 
 function optionsFor(kind: Kind, { routerNamespace, metallbNamespace }: ConfigNamespaces): CacheOptions<KubeObject> {
   if (kind.group === "openpe.openperouter.github.io") return { namespace: routerNamespace };

@@ -76,6 +76,7 @@ test("he is told which kinds he may not list", () => {
     "ServiceL2Status",
     "FailoverPolicy",
     "PodNetworkConnectivityCheck",
+    "Event",
   ]);
 });
 

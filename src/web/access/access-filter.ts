@@ -1,11 +1,11 @@
 import { type Domain, type Health, type Component, worseHealth } from "../../api/health.ts";
 import type { Answer, Cause, PathNode, ComponentHealth } from "../../explain/answer.ts";
 import type { RowFilter } from "../model/row-store.ts";
-import type { KindInNamespace } from "../rows/row-builder.ts";
+import type { KindInNamespace, RefsOf } from "../rows/row-builder.ts";
 import type { ConfigNamespaces } from "../../explain/explainers.ts";
 import { causeRow, domainRefs } from "../rows/overview.ts";
 import { type CauseRow, type MatrixCellRow, HIDDEN_KIND, type NodeRow, type SyncRow, type ViewName } from "../api.ts";
-import { type RowReferences, type RefsOf, refsOfComponents, visibleRefs } from "./refs.ts";
+import { type RowReferences, refsOfComponents, visibleRefs } from "./refs.ts";
 import type { Viewer } from "./viewer.ts";
 
 /** What one viewer may see: without objects that he may not list, and without their names. */

@@ -1,4 +1,5 @@
 import { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
+import { Event } from "../../api/core/event.ts";
 import { Node } from "../../api/core/node.ts";
 import { Service } from "../../api/core/service.ts";
 import { FailoverPolicy } from "../../api/failover/failover-policy.ts";
@@ -13,7 +14,7 @@ import type { Component } from "../../api/health.ts";
 import type { Cause } from "../../explain/answer.ts";
 import { EXPLAINED_KINDS, type ConfigNamespaces } from "../../explain/explainers.ts";
 import type { RowStore } from "../model/row-store.ts";
-import type { KindInNamespace } from "../rows/row-builder.ts";
+import type { KindInNamespace, RefsOf } from "../rows/row-builder.ts";
 import type { ViewName } from "../api.ts";
 
 /** The kinds that the views are built from. */
@@ -28,10 +29,9 @@ export function visibleRefs({ routerNamespace, metallbNamespace }: ConfigNamespa
     { kind: ServiceL2Status },
     { kind: FailoverPolicy },
     { kind: PodNetworkConnectivityCheck },
+    { kind: Event },
   ];
 }
-
-export type RefsOf = (component: Component) => readonly KindInNamespace[];
 
 /** The permissions that a component requires: its object and, on a node, the statuses that nodes write. */
 export function refsOfComponents({ routerNamespace, metallbNamespace }: ConfigNamespaces): RefsOf {

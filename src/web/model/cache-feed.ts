@@ -1,3 +1,4 @@
+import { Event } from "../../api/core/event.ts";
 import type { KubeObject } from "../../api/kind.ts";
 import type { Cache } from "../../kube/cache/cache.ts";
 import { metaTime } from "../../api/time.ts";
@@ -13,8 +14,8 @@ const FIRST_READ_MS = 10_000;
 export class CacheFeed {
   readonly #model: DashboardModel;
   readonly #caches: readonly Cache<KubeObject>[];
-  readonly #lost = new Map<string, Omit<SyncRow["lost"][number], "kind">>();
-  readonly #timers = new Map<string, NodeJS.Timeout>();
+  readonly #lost = new Map<Cache<KubeObject>, SyncRow["lost"][number]>();
+  readonly #timers = new Map<Cache<KubeObject>, NodeJS.Timeout>();
   readonly #ends: (() => void)[] = [];
   #hasWaited = false;
 
@@ -28,17 +29,21 @@ export class CacheFeed {
     for (const cache of this.#caches) {
       const { kind } = cache;
       this.#ends.push(
-        cache.subscribe(({ type, object }) => (type === "deleted" ? this.#model.drop(kind, object) : this.#model.put(kind, object))),
-        cache.onConnection((state) => (state === "lost" ? this.#lose(kind.kind) : this.#regain(kind.kind))),
+        cache.subscribe(({ type, object }) => {
+          if (kind.kind === Event.kind) this.#model.putEvent(object as Event);
+          else if (type === "deleted") this.#model.drop(kind, object);
+          else this.#model.put(kind, object);
+        }),
+        cache.onConnection((state) => (state === "lost" ? this.#lose(cache) : this.#regain(cache))),
       );
       if (cache.synced) continue;
-      this.#later(kind.kind, FIRST_READ_MS, () => {
+      this.#later(cache, FIRST_READ_MS, () => {
         this.#hasWaited = true;
-        this.#lost.set(kind.kind, { since, read: false });
+        this.#lost.set(cache, { kind: kind.kind, since, read: false });
       });
       // An end by the signal is no error.
       cache.waitForSync(signal).then(
-        () => this.#regain(kind.kind),
+        () => this.#regain(cache),
         () => undefined,
       );
     }
@@ -49,32 +54,34 @@ export class CacheFeed {
     });
   }
 
-  #lose(kind: string): void {
+  #lose(cache: Cache<KubeObject>): void {
     const since = metaTime(new Date());
-    if (!this.#lost.has(kind)) this.#later(kind, PATIENCE_MS, () => this.#lost.set(kind, { since, read: true }));
+    const lost = { kind: cache.kind.kind, since, read: true };
+    if (!this.#lost.has(cache)) this.#later(cache, PATIENCE_MS, () => this.#lost.set(cache, lost));
   }
 
-  #regain(kind: string): void {
-    clearTimeout(this.#timers.get(kind));
-    this.#timers.delete(kind);
-    this.#lost.delete(kind);
+  #regain(cache: Cache<KubeObject>): void {
+    clearTimeout(this.#timers.get(cache));
+    this.#timers.delete(cache);
+    this.#lost.delete(cache);
     this.#tell();
   }
 
-  #later(kind: string, ms: number, change: () => void): void {
-    clearTimeout(this.#timers.get(kind));
+  #later(cache: Cache<KubeObject>, ms: number, change: () => void): void {
+    clearTimeout(this.#timers.get(cache));
     const timer = setTimeout(() => {
       change();
       this.#tell();
     }, ms);
     timer.unref();
-    this.#timers.set(kind, timer);
+    this.#timers.set(cache, timer);
   }
 
   #tell(): void {
-    const lost = [...this.#lost]
-      .map(([kind, { since, read }]) => ({ kind, since, read }))
-      .toSorted((one, other) => (one.kind < other.kind ? -1 : 1));
+    // Several caches may be of one kind.
+    const lost = [...new Map([...this.#lost.values()].map((one) => [one.kind, one])).values()].toSorted((one, other) =>
+      one.kind < other.kind ? -1 : 1,
+    );
     const complete = this.#hasWaited || this.#caches.every(({ synced }) => synced);
     this.#model.set("sync", { type: "sync", key: "sync", complete, lost, hidden: [] } satisfies SyncRow);
   }

@@ -1,12 +1,16 @@
 import { createHash, randomBytes } from "node:crypto";
+import { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
+import type { Event } from "../../api/core/event.ts";
 import { keyOf, type Kind, type KubeObject } from "../../api/kind.ts";
 import type { Answer, Cause, ComponentHealth } from "../../explain/answer.ts";
 import { type Query, kindName, StaleReaders, TrackedObjects } from "../../explain/tracked-objects.ts";
 import { dashboardRowsBuilt } from "../metrics.ts";
 import { causeRow } from "../rows/overview.ts";
 import type { Rows, ViewName, MatrixCellRow } from "../api.ts";
+import { changeOf, happeningOf, outagesOf } from "../rows/happenings.ts";
 import { type AnyRowBuilder, rowKey, type BuildContext } from "../rows/row-builder.ts";
 import { RowStore } from "./row-store.ts";
+import type { Timeline } from "./timeline.ts";
 import { type Domain, type Health, HEALTHS, nodeOf } from "../../api/health.ts";
 
 export interface Graph {
@@ -25,6 +29,7 @@ export class DashboardModel {
   readonly #graph: Graph;
   readonly #objects = new TrackedObjects();
   readonly #counts = new HealthCounts();
+  readonly #timeline: Timeline;
   readonly #builders: readonly AnyRowBuilder[];
   readonly #buildersOf = new Map<string, { readonly number: number; readonly rowOf: (object: KubeObject) => string | undefined }[]>();
   readonly #readers = new StaleReaders();
@@ -32,12 +37,15 @@ export class DashboardModel {
   /** Keys of causes must not be guessable by viewers without permission. */
   readonly #salt = randomBytes(16);
   #causes: readonly Cause[] = [];
+  /** Everything was read once: before that, what is missing looks like a fault. */
+  #complete = false;
   #isStale = true;
   /** The number of built rows, for metrics. */
   built = 0;
 
-  constructor(graph: Graph, builders: readonly AnyRowBuilder[]) {
+  constructor(graph: Graph, builders: readonly AnyRowBuilder[], timeline: Timeline) {
     this.#graph = graph;
+    this.#timeline = timeline;
     this.#builders = builders;
     for (const [number, builder] of builders.entries()) {
       if ("names" in builder) for (const name of builder.names) this.#readers.stale.add(`${number} ${name}`);
@@ -53,13 +61,23 @@ export class DashboardModel {
     const before = this.#objects.get(kind, keyOf(object));
     this.#graph.put(kind, object);
     this.#readers.changed(this.#objects.put(kind, object));
+    this.#record(kind, before, object);
     this.#mark(kind, before, object);
   }
 
   drop(kind: Kind, object: KubeObject): void {
     this.#graph.drop(kind, keyOf(object));
     this.#readers.changed(this.#objects.drop(kind, keyOf(object)));
+    this.#record(kind, object, undefined);
     this.#mark(kind, object);
+  }
+
+  /** Events are part of the timeline and of nothing else. */
+  putEvent(event: Event): void {
+    const happening = happeningOf(event);
+    if (!happening) return;
+    this.#timeline.record(happening);
+    this.#ring();
   }
 
   /** Whether a row must be built again. */
@@ -87,6 +105,8 @@ export class DashboardModel {
     for (const stale of this.#readers.stale) this.#build(stale);
     this.#readers.stale.clear();
     if (touched.size > 0) this.#buildCauses();
+    if (this.#complete) this.#timeline.observe(this.#causes, touched);
+    this.#timeline.write(this.rows);
   }
 
   why(id: string): Answer | undefined {
@@ -102,7 +122,15 @@ export class DashboardModel {
   set<V extends ViewName>(view: V, row: Rows[V]): void {
     this.rows.begin();
     this.rows.set(view, row.key, row, []);
+    if (row.type === "sync") this.#complete = row.complete;
     this.#ring();
+  }
+
+  #record(kind: Kind, before: KubeObject | undefined, after: KubeObject | undefined): void {
+    const change = changeOf(kind, before, after, Date.now());
+    if (change) this.#timeline.record(change);
+    if (kind === PodNetworkConnectivityCheck && after)
+      for (const outage of outagesOf(after as PodNetworkConnectivityCheck)) this.#timeline.record(outage);
   }
 
   #mark(kind: Kind, ...objects: readonly (KubeObject | undefined)[]): void {

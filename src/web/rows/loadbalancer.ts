@@ -117,7 +117,7 @@ function serviceRow(key: string, context: BuildContext): ServiceRow | undefined 
   };
 }
 
-function sessionsRow(key: string, context: BuildContext): SessionsRow | undefined {
+export function sessionsRow(key: string, context: BuildContext): SessionsRow | undefined {
   const found = context.by(sessionsOn, key);
   const node = found[0]?.status?.node;
   if (node === undefined) return undefined;

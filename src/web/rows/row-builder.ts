@@ -1,5 +1,5 @@
 import type { Kind } from "../../api/kind.ts";
-import type { Domain, ObjectReader } from "../../api/health.ts";
+import type { Component, Domain, ObjectReader } from "../../api/health.ts";
 import type { ComponentHealth } from "../../explain/answer.ts";
 import type { MatrixCellRow, Rows, ViewName } from "../api.ts";
 
@@ -19,6 +19,9 @@ export interface KindInNamespace {
   readonly kind: Kind;
   readonly namespace?: string;
 }
+
+/** What one must be allowed to list to see a component. */
+export type RefsOf = (component: Component) => readonly KindInNamespace[];
 
 interface Builds<V extends ViewName> {
   readonly view: V;

@@ -12,6 +12,7 @@ import { limitConnections, listen, secureContext, TIMERS } from "../../kube/serv
 import type { CertificatePair } from "../../kube/x509.ts";
 import { DashboardModel } from "../model/model.ts";
 import { RefreshTimer } from "../model/refresh-timer.ts";
+import { Timeline } from "../model/timeline.ts";
 import { CacheFeed } from "../model/cache-feed.ts";
 import type { Authenticator } from "../access/viewer.ts";
 import { dashboardApp } from "./app.ts";
@@ -22,6 +23,8 @@ import { policies } from "../rows/failover.ts";
 import { pools, services, sessions } from "../rows/loadbalancer.ts";
 import { domains, nodes } from "../rows/overview.ts";
 import { routers } from "../rows/router.ts";
+import { topology } from "../rows/topology.ts";
+import { refsOfComponents } from "../access/refs.ts";
 
 export interface PageOptions {
   /** One per kind of the cause graph. */
@@ -61,7 +64,7 @@ export class DashboardServer implements Runnable {
   async run(signal: AbortSignal): Promise<void> {
     const { caches, namespaces, authenticator, version, log } = this.#options;
     const ended = aborted(signal);
-    const model = new DashboardModel(new CauseGraph(explainersOf(namespaces)), rowBuilders(namespaces));
+    const model = dashboardModel(namespaces);
     new CacheFeed(model, caches).begin(signal);
     const timer = new RefreshTimer(model, log);
     try {
@@ -122,7 +125,12 @@ async function close(server: Server): Promise<void> {
   clearTimeout(hurry);
 }
 
-/** All row builders, without the causes. */
-export function rowBuilders(namespaces: ConfigNamespaces): readonly AnyRowBuilder[] {
-  return [nodes, domains(namespaces), routers, pools, services, sessions, policies, checks, commonCausesRow];
+export function dashboardModel(namespaces: ConfigNamespaces): DashboardModel {
+  const timeline = new Timeline(refsOfComponents(namespaces));
+  return new DashboardModel(new CauseGraph(explainersOf(namespaces)), rowBuilders(namespaces), timeline);
+}
+
+/** All row builders, without the causes and the timeline. */
+function rowBuilders(namespaces: ConfigNamespaces): readonly AnyRowBuilder[] {
+  return [nodes, domains(namespaces), ...topology, routers, pools, services, sessions, policies, checks, commonCausesRow];
 }

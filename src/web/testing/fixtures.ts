@@ -5,10 +5,8 @@ import type { BGPSessionStatus } from "../../api/metallb/bgp-session-status.ts";
 import type { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
 import type { ServiceBGPStatus } from "../../api/metallb/service-bgp-status.ts";
 import type { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-configuration-status.ts";
-import { CauseGraph } from "../../explain/graph.ts";
-import { explainersOf } from "../../explain/explainers.ts";
-import { rowBuilders } from "../server/dashboard-server.ts";
-import { DashboardModel } from "../model/model.ts";
+import { dashboardModel } from "../server/dashboard-server.ts";
+import type { DashboardModel } from "../model/model.ts";
 
 /** Objects for tests of the page. */
 
@@ -16,7 +14,7 @@ export const CONFIG_NAMESPACES = { routerNamespace: "openperouter-system", metal
 export const SINCE = "2026-11-16T12:00:00Z";
 
 export function modelOf(): DashboardModel {
-  return new DashboardModel(new CauseGraph(explainersOf(CONFIG_NAMESPACES)), rowBuilders(CONFIG_NAMESPACES));
+  return dashboardModel(CONFIG_NAMESPACES);
 }
 
 export function node(name: string): Node {

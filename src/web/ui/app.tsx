@@ -12,14 +12,18 @@ import { FailoverView } from "./views/failover.tsx";
 import { LoadBalancerView } from "./views/loadbalancer.tsx";
 import { OverviewView } from "./views/overview.tsx";
 import { RouterView } from "./views/router.tsx";
+import { TimelineView } from "./views/timeline.tsx";
+import { TopologyView } from "./views/topology.tsx";
 import { WhyView } from "./views/why.tsx";
 
 const DRAWN: Readonly<Record<PageView, () => preact.JSX.Element>> = {
   overview: OverviewView,
+  topology: TopologyView,
   router: RouterView,
   loadbalancer: LoadBalancerView,
   failover: FailoverView,
   connectivity: ConnectivityView,
+  timeline: TimelineView,
   why: WhyView,
 };
 

@@ -7,10 +7,12 @@ export const helpVisible = signal(false);
 
 const VIEW_KEYS: Readonly<Record<string, PageView>> = {
   o: "overview",
+  t: "topology",
   r: "router",
   l: "loadbalancer",
   f: "failover",
   c: "connectivity",
+  h: "timeline",
   w: "why",
 };
 
@@ -19,13 +21,15 @@ export const KEYS: readonly (readonly [keys: readonly string[], does: string])[]
   [["/"], "search in this view"],
   [["b"], "only problems, or everything"],
   [["g", "o"], "overview"],
+  [["g", "t"], "topology"],
   [["g", "r"], "router"],
   [["g", "l"], "load balancer"],
   [["g", "f"], "failover"],
   [["g", "c"], "connectivity"],
+  [["g", "h"], "timeline (history)"],
   [["g", "w"], "why"],
   [["Tab"], "next section"],
-  [["↑", "↓"], "move in a table"],
+  [["↑", "↓"], "move in a table or drawing"],
   [["Enter"], "open the selected row"],
   [["w"], "why, for the open row"],
   [["Esc"], "close the details or the search"],

@@ -32,6 +32,14 @@ export function detailAnswer(id: string, rows: PageFixture["rows"]): DetailAnswe
   if (check?.type === "check") return { component: checkComponent(check) };
   const policy = rows.failover.find((row) => row.id === id);
   if (policy) return { component: { type: "policy", key: policy.key, row: policy, conditions: [], resources: [] } };
+  for (const row of rows.topology) {
+    const session = row.type === "router" ? row.sessions.find((one) => one.id === id) : undefined;
+    if (row.type !== "router" || !session) continue;
+    const { health, neighbor, state, since } = session;
+    const component = { kind: "Session", name: neighbor, node: row.node };
+    const message = `BGP session with ${neighbor} is ${state}`;
+    return { component: { type: "plain", key: id, verdict: { id, component, domain: "router", health, message, since: since ?? ago(4) } } };
+  }
   return { missing: `${id} is not in the fixture.` };
 }
 

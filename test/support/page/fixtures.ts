@@ -4,6 +4,7 @@ import { policyRow, completedPolicy } from "./policies.ts";
 import { causeRow, checkRow, nodeRow, pools, routerRow, serviceRow, sessionsRow, healthCount } from "./rows.ts";
 import { detailAnswer, whyAnswer } from "./components.ts";
 import { ago } from "./health.ts";
+import { timelineRows, topologyRows } from "./topology.ts";
 
 export interface PageFixtureSize {
   readonly nodes: number;
@@ -37,6 +38,7 @@ export function pageFixture({ nodes: count, services: serviceCount, every }: Pag
         tally: healthCount(count * 5, bad.length),
       })),
     ],
+    topology: topologyRows(nodes),
     router: nodes.map(({ name, bad }) => routerRow(name, bad)),
     loadbalancer: [
       ...pools(),
@@ -64,6 +66,10 @@ export function pageFixture({ nodes: count, services: serviceCount, every }: Pag
           ]
         : []),
     ],
+    timeline: timelineRows(
+      bad.map(({ name }) => name),
+      count > 100 ? 990 : 0,
+    ),
     sync: [{ type: "sync", key: "sync", complete: true, lost: [], hidden: [] }],
   };
   return {

@@ -1,14 +1,16 @@
 import { computed, signal } from "@preact/signals";
 
-export const VIEWS = ["overview", "router", "loadbalancer", "failover", "connectivity", "why"] as const;
+export const VIEWS = ["overview", "topology", "router", "loadbalancer", "failover", "connectivity", "timeline", "why"] as const;
 export type PageView = (typeof VIEWS)[number];
 
 export const TITLES: Readonly<Record<PageView, string>> = {
   overview: "Overview",
+  topology: "Topology",
   router: "Router",
   loadbalancer: "Load balancer",
   failover: "Failover",
   connectivity: "Connectivity",
+  timeline: "Timeline",
   why: "Why",
 };
 

@@ -6,10 +6,12 @@ type LiveRows<V extends ViewName> = ReadonlyMap<string, Rows[V]>;
 /** What the page holds of each view; undefined before the server has sent it. */
 export const liveRows: { readonly [V in ViewName]: Signal<LiveRows<V> | undefined> } = {
   overview: signal(),
+  topology: signal(),
   router: signal(),
   loadbalancer: signal(),
   failover: signal(),
   connectivity: signal(),
+  timeline: signal(),
   sync: signal(),
 };
 export const details = signal<Readonly<Record<string, DetailAnswer>>>({});

@@ -44,7 +44,9 @@ function again(): void {
 function query(): string {
   const { view, component } = route.peek();
   const search = new URLSearchParams({ views: viewsOf(view).join(",") });
-  if (component !== undefined) search.set(view === "why" ? "why" : "component", component);
+  // The page has all of an entry or a switch already.
+  const known = view === "timeline" || component?.startsWith("ToR/");
+  if (component !== undefined && !known) search.set(view === "why" ? "why" : "component", component);
   return search.toString();
 }
 

@@ -3,7 +3,7 @@ import { HEALTHS, componentId } from "../../../api/health.ts";
 import type { HealthCount } from "../../api.ts";
 
 /** A health has a shape and a word besides its color. Drawn in a square of 16. */
-const SHAPES: Readonly<Record<Health, string>> = {
+export const SHAPES: Readonly<Record<Health, string>> = {
   Healthy: "M8 2.5a5.5 5.5 0 1 0 0 11a5.5 5.5 0 1 0 0-11M5.2 8.2l2 2 3.6-4",
   Degraded: "M8 2L14.2 13.5H1.8ZM8 6.2V9.6M8 11.2V11.9",
   Unknown: "M8 1.8L14.2 8L8 14.2L1.8 8ZM6.4 6.6Q6.6 5.3 8 5.3Q9.6 5.3 9.6 6.7Q9.6 7.6 8 8.4V9.2M8 10.6V11.2",

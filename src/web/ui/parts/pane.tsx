@@ -8,16 +8,18 @@ export function Pane({
   tools,
   children,
   class: kind = "",
+  style = {},
 }: {
   title: string;
   count?: ComponentChildren;
   tools?: ComponentChildren;
   children: ComponentChildren;
   class?: string;
+  style?: Readonly<Record<`--${string}`, number>>;
 }) {
   const name = useId();
   return (
-    <section class={`pane ${kind}`} aria-labeledby={name}>
+    <section class={`pane ${kind}`} style={style} aria-labelledby={name}>
       <header>
         <h2 id={name}>{title}</h2>
         {count !== undefined && <span class="soft">{count}</span>}

@@ -26,6 +26,8 @@ interface TableProps<Row> {
   readonly rowHeight?: number;
   /** Where a row leads, when not to its thing within this view. */
   readonly open?: (row: Row) => void;
+  /** What is chosen, when it is not what the address opens. */
+  readonly chosen?: string;
 }
 
 const ROW = 30;
@@ -40,7 +42,7 @@ export function Table<Row extends object>(props: TableProps<Row>) {
   const { first, end, scrollTo } = useWindow(scroller, rows.length, rowHeight, ROW);
   const [activeKey, setActiveKey] = useState<string>();
   const active = rows.findIndex((row) => keyOf(row) === activeKey);
-  const chosen = route.value.component;
+  const chosen = props.chosen ?? route.value.component;
   const tracks = columns.map(({ width }) => width).join(" ");
 
   const open = (row: Row) => {
