@@ -50,10 +50,10 @@ test.concurrent.for<[CsiAddonsVersion, number]>([
     const sites = await failoverSites(`moves-${csiAddonsVersion}`, { csiAddonsVersion, kinds: CUSTOM_KINDS });
     onTestFinished(async () => void (await Promise.all(sites.map((site) => site.stop()))));
     const [east, west] = sites;
-    // One site's controller dies at writes of its own, the other one's is a process that is killed at any moment.
-    const atWrites = new DyingController(east, chance(900), WITH_FAULTS);
-    const atAnyMoment = await ControllerProcess.start(west);
     const names = Array.from({ length: applicationsFor(moves) }, (_, n) => `move-${n}`);
+    // One site's controller dies at writes of its own, the other one's is a process that is killed at any moment.
+    const atWrites = new DyingController(east, chance(900), { isMortal: WITH_FAULTS, lifetime: 6 * Math.max(10, names.length) });
+    const atAnyMoment = await ControllerProcess.start(west);
     const applications = await Promise.all(
       names.map((name, n) => MovingApplication.start(name, { east, west }, { random: chance(n), isGroup: isGroup(csiAddonsVersion, n) })),
     );

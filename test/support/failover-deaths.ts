@@ -13,12 +13,15 @@ export class DyingController {
   deaths = 0;
   readonly #site: FailoverSite;
   readonly #random: Random;
+  readonly #lifetime: number;
   #controller: TestController;
   #isMortal: boolean;
 
-  constructor(site: FailoverSite, random: Random, isMortal: boolean) {
+  /** `lifetime`: the most writes of one; it dies after fewer. */
+  constructor(site: FailoverSite, random: Random, { isMortal, lifetime }: { isMortal: boolean; lifetime: number }) {
     this.#site = site;
     this.#random = random;
+    this.#lifetime = lifetime;
     this.#isMortal = isMortal;
     this.#controller = this.#start();
   }
@@ -31,7 +34,7 @@ export class DyingController {
 
   #start(): TestController {
     const controller = new TestController({ access: this.#site.access });
-    if (this.#isMortal) controller.dieAfter(3 + this.#random.int(60));
+    if (this.#isMortal) controller.dieAfter(3 + this.#random.int(this.#lifetime));
     void controller.death.then(() => {
       this.deaths += 1;
       this.#controller = this.#start();
