@@ -279,9 +279,9 @@ async function lineTo({ site }: FailoverSite): Promise<CuttingProxy> {
   return line;
 }
 
-/** An API server that was killed is back within a minute. */
+/** An API server that was killed is back within a minute, or within some on a machine with other work. */
 async function patiently<T>(request: () => Promise<T>): Promise<T> {
-  for (const deadline = performance.now() + 60_000; ; await sleep(500)) {
+  for (const deadline = performance.now() + 300_000; ; await sleep(500)) {
     try {
       return await request();
     } catch (error) {
