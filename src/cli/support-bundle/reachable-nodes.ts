@@ -22,7 +22,8 @@ export const NODE_PATHS: NodePaths = {
 export async function labNodes(server: string, signal: AbortSignal): Promise<readonly ReachableNode[] | undefined> {
   const labs = hasLab() ? await loadFromLab("cli/running.ts") : undefined;
   const lab = await labs?.background.find();
-  if (!labs || !lab || lab.url !== server) return undefined;
+  // Without a kubeconfig its embedded API is found by its socket.
+  if (!labs || !lab || (lab.url !== server && !server.startsWith(`unix:${lab.directory}/`))) return undefined;
   return lab.topology.nodes.map((name) => ({ name, run: (command) => labs.hostIn(lab, name).run(command, { signal }) }));
 }
 
