@@ -28,7 +28,7 @@ const pod = (name: string, nodeName: string, phase = "Running", deletionTimestam
 });
 
 test("commands run in the FRR pod of each node that has one, with the user's kubeconfig and context", async () => {
-  const list = vi.fn(() =>
+  const list = vi.fn<() => Promise<{ items: ReturnType<typeof pod>[] }>>(() =>
     Promise.resolve({
       items: [pod("frr-a", "node1"), pod("frr-b", "node2", "Pending"), pod("frr-c", "node3", "Running", "2026-01-01T00:00:00Z")],
     }),
