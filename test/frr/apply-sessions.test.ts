@@ -39,12 +39,15 @@ const unrelated = routers
   .map((fragments) =>
     fragments.map(({ owner, lines }): Fragment => ({
       owner,
-      lines: lines.map((top): ConfigLine => (top.line === "router bgp 64514" ? { line: top.line, inside: withoutRouterId(top) } : top)),
+      lines: lines.map((top): ConfigLine =>
+        top.line === "router bgp 64514" ? { line: top.line, inside: withoutSessionSettings(top) } : top,
+      ),
     })),
   );
 
-function withoutRouterId({ inside = [] }: ConfigLine): ConfigLine[] {
-  return inside.filter(({ line }) => !line.startsWith("bgp router-id "));
+/** FRR resets every session of an instance when its router id or its graceful restart changes. */
+function withoutSessionSettings({ inside = [] }: ConfigLine): ConfigLine[] {
+  return inside.filter(({ line }) => !/^bgp (router-id|graceful-restart)\b/.test(line));
 }
 
 interface Neighbors {
