@@ -12,8 +12,10 @@ interface Ended {
 }
 
 const LEFT = "left behind:";
-// Namespaces of its own, so that what other labs have is not seen there.
+// Namespaces and a runtime directory of its own, so that what other labs have, or left, is not seen there.
 const SCRIPT = `mount -t tmpfs -o size=8g tmpfs /dev/shm
+mount -t tmpfs tmpfs /run
+export XDG_RUNTIME_DIR=/run
 prepare=$1; shift
 eval "$prepare"
 "$@"
@@ -24,7 +26,7 @@ ip -o link | grep -v ' lo:'
 exit $code`;
 
 function labUp(prepare: string, kernel: string): Promise<Ended> {
-  const args = ["--net", "--mount", "--propagation", "private", "--", "sh", "-c", SCRIPT, "sh", prepare];
+  const args = ["--net", "--pid", "--fork", "--mount-proc", "--mount", "--propagation", "private", "--", "sh", "-c", SCRIPT, "sh", prepare];
   return new Promise((resolve) => {
     execFile("unshare", [...args, LAUNCHER, "lab", "up", "--foreground", "--kernel", kernel], (error, stdout, stderr) => {
       resolve({ code: error?.code ?? 0, stderr, left: stdout.slice(stdout.indexOf(LEFT) + LEFT.length).trim() });

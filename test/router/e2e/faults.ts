@@ -36,6 +36,12 @@ export function faultTests(lab: () => TestLab): void {
     }
   }
 
+  const events = async () =>
+    (
+      await lab()
+        .client.resource(Event)
+        .list({ signal: AbortSignal.timeout(10_000) })
+    ).items;
   const established = (node: NodeName) => () => lab().condition(node, "SessionsEstablished");
 
   test("an agent that is killed costs no ping, and the next one takes the router over without a reset of its session", async () => {
@@ -105,20 +111,15 @@ export function faultTests(lab: () => TestLab): void {
       .poll(() => lab().exec("node1", ...command), EVENTUALLY)
       .toMatchObject({ code: 0, stdout: expect.stringContaining(text) as string });
     await expectPassing();
-    const events = async () =>
-      (
-        await lab()
-          .client.resource(Event)
-          .list({ signal: AbortSignal.timeout(10_000) })
-      ).items.map(({ reason }) => reason);
-    await expect.poll(events, EVENTUALLY).toContainEqual(expect.stringMatching(/Drift|Repaired/));
+    await expect.poll(events, EVENTUALLY).toContainEqual(expect.objectContaining({ reason: "DriftRepaired" }));
   });
 
-  test("a line that a person types into vtysh is taken away again", async () => {
+  test("a line that a person types into vtysh is removed, and an Event quotes it", async () => {
     await lab().fault("config-typed", "node1");
     const running = async () => (await lab().exec("node1", "vtysh", "-N", "plumbline-router", "-c", "show running-config")).stdout;
-    expect(await running()).toContain("203.0.113.9");
     await expect.poll(running, EVENTUALLY).not.toContain("203.0.113.9");
+    const message = expect.stringMatching(/^Node node1: Removed FRR lines that no resource configures: .*203\.0\.113\.9/) as string;
+    await expect.poll(events, EVENTUALLY).toContainEqual(expect.objectContaining({ reason: "DriftRepaired", message }));
   });
 
   test("an agent that is frozen becomes Unknown, and puts its status right when it thaws", async () => {
