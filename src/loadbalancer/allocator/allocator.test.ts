@@ -14,7 +14,7 @@ const v6 = { families: [6] } as const;
 const key = (sharing: string, ports = ["TCP/80"], backend = "") => ({ sharing: { key: sharing, backend, ports } });
 
 describe("addresses of a pool", () => {
-  test("are given lowest first, in the order of its ranges", () => {
+  test("are allocated lowest first, in the order of its ranges", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.8/31", "10.0.0.0-10.0.0.1", "fc00::4/127"]));
     const given = ["s", "t", "u", "v", "w"].map((name) => outcomeText(allocator.allocate(addressRequest(name))));
     expect(given).toEqual([
@@ -27,7 +27,7 @@ describe("addresses of a pool", () => {
     expect(outcomeText(allocator.allocate(addressRequest("x", v6)))).toBe("a: fc00::4");
   });
 
-  test("come back when they are released, the lowest first", () => {
+  test("are allocated again after a release, lowest first", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/24"]));
     for (let index = 0; index < 9; index++) allocator.allocate(addressRequest(`s${index}`));
     for (const index of [7, 2, 5]) allocator.release(`default/s${index}`);
@@ -39,14 +39,14 @@ describe("addresses of a pool", () => {
     ]);
   });
 
-  test("are asked for twice and given once", () => {
+  test("are allocated once if the same Service asks twice", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/24"]));
     expect(outcomeText(allocator.allocate(addressRequest("s")))).toBe("a: 10.0.0.0");
     expect(outcomeText(allocator.allocate(addressRequest("s")))).toBe("a: 10.0.0.0");
     expect(allocator.usage("a")?.services).toBe(1);
   });
 
-  test("are those of a pool as large as there is, at both of its ends", () => {
+  test("include both ends of 0.0.0.0/0 and ::/0", () => {
     const { allocator } = allocatorWith(pool("all4", ["0.0.0.0/0"]), pool("all6", ["::/0"]));
     expect(outcomeText(allocator.allocate(addressRequest("s", { addresses: addresses("255.255.255.255") })))).toBe("all4: 255.255.255.255");
     const highest = "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff";
@@ -58,7 +58,7 @@ describe("addresses of a pool", () => {
     expect(allocator.usage("all6")).toMatchObject({ assignedIPv6: 2n, availableIPv6: (1n << 128n) - 2n });
   });
 
-  test("of ranges that overlap are given to one Service only", () => {
+  test("of overlapping ranges are allocated to one Service only", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/30", "10.0.0.2-10.0.0.4"]), pool("b", ["10.0.0.3-10.0.0.5"]));
     const given = Array.from({ length: 7 }, (_, index) => outcomeText(allocator.allocate(addressRequest(`s${index}`))));
     expect(given.slice(0, 6)).toEqual([0, 1, 2, 3, 4].map((last) => `a: 10.0.0.${last}`).concat("b: 10.0.0.5"));
@@ -76,12 +76,12 @@ describe("addresses of a pool", () => {
     [["10.0.0.255-10.0.1.0"], 0n],
     [["10.0.0.0/32", "10.0.1.0/32", "10.0.2.1/32"], 1n],
     [["0.0.0.0/0"], (1n << 24n) * 254n],
-  ])("%j without buggy ones are %d", (ranges, count) => {
+  ])("%j with avoidBuggyIPs are %d", (ranges, count) => {
     const { allocator } = allocatorWith(pool("a", ranges, { avoidBuggyIPs: true }));
     expect(allocator.usage("a")?.availableIPv4).toBe(count);
   });
 
-  test("leave out buggy ones of IPv4 alone", () => {
+  test("exclude buggy IPs of IPv4 only", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.254-10.0.1.2", "fc00::ff-fc00::100"], { avoidBuggyIPs: true }));
     const given = ["s", "t", "u", "v"].map((name) => outcomeText(allocator.allocate(addressRequest(name))));
     expect(given.slice(0, 3)).toEqual(["a: 10.0.0.254", "a: 10.0.1.1", "a: 10.0.1.2"]);
@@ -92,12 +92,12 @@ describe("addresses of a pool", () => {
 
 describe("pools are tried", () => {
   test.each<[string, RequestTerms, string]>([
-    ["by priority where they are pinned", { namespace: "red" }, "z-first: 10.0.1.0"],
-    ["by name where the priority is the same", { namespace: "blue" }, "b-blue: 10.0.3.0"],
-    ["in the order of their names where they are for everyone", { namespace: "green" }, "a-any: 10.0.5.0"],
-    ["only when a selector and the namespace both match", { namespace: "gray", labels: { tier: "web" } }, "d-gray-web: 10.0.7.0"],
-    ["not when the namespace matches and no selector does", { namespace: "gray", labels: { tier: "db" } }, "a-any: 10.0.5.0"],
-    ["when one of several selectors matches", { labels: { app: "x" } }, "e-x-or-y: 10.0.8.0"],
+    ["by priority if they have a serviceAllocation", { namespace: "red" }, "z-first: 10.0.1.0"],
+    ["by name if the priority is the same", { namespace: "blue" }, "b-blue: 10.0.3.0"],
+    ["by name if they have no serviceAllocation", { namespace: "green" }, "a-any: 10.0.5.0"],
+    ["only if both the namespace and a selector match", { namespace: "gray", labels: { tier: "web" } }, "d-gray-web: 10.0.7.0"],
+    ["not if the namespace matches and no selector does", { namespace: "gray", labels: { tier: "db" } }, "a-any: 10.0.5.0"],
+    ["if one of several selectors matches", { labels: { app: "x" } }, "e-x-or-y: 10.0.8.0"],
   ])("%s", (_title, terms, expected) => {
     const { allocator } = allocatorWith(
       pool("b-any", ["10.0.6.0/24"]),
@@ -112,7 +112,7 @@ describe("pools are tried", () => {
     expect(outcomeText(allocator.allocate(addressRequest("s", terms)))).toBe(expected);
   });
 
-  test("further when the first ones are full, pinned ones before those for everyone", () => {
+  test("in order until one is not full, pools with a serviceAllocation before generic ones", () => {
     const { allocator } = allocatorWith(
       pool("any", ["10.0.0.0/32"]),
       pool("second", ["10.0.0.1/32"], { priority: 2 }),
@@ -128,7 +128,7 @@ describe("pools are tried", () => {
     );
   });
 
-  test("and each says why it has nothing", () => {
+  test("and the error names the reason of each", () => {
     const { allocator } = allocatorWith();
     const pools = [
       pool("asked", ["10.0.0.0/24"], { autoAssign: false }),
@@ -155,7 +155,7 @@ describe("pools are tried", () => {
     });
   });
 
-  test("and a refusal stays short where there are thousands of them", () => {
+  test("and the error stays short with thousands of them", () => {
     const { allocator } = allocatorWith(
       ...Array.from({ length: 10_000 }, (_, index) => pool(`p${index}`, [`fc00::${index.toString(16)}/128`])),
     );
@@ -165,12 +165,12 @@ describe("pools are tried", () => {
     expect("tried" in outcome && outcome.tried.length).toBe(100);
   });
 
-  test("or there are none", () => {
+  test("unless none is configured, which the error says", () => {
     expect(outcomeText(allocatorWith().allocator.allocate(addressRequest("s")))).toBe("no available IPs: no pools are configured");
   });
 });
 
-describe("a Service that names its pool", () => {
+describe("a Service that requests a pool by name", () => {
   const pools = [
     pool("asked", ["10.0.0.0/32"], { autoAssign: false }),
     pool("red", ["10.0.1.0/24"], { namespaces: ["red"] }),
@@ -178,20 +178,20 @@ describe("a Service that names its pool", () => {
   ];
 
   test.each<[string, RequestTerms, string]>([
-    ["gets an address of it although others do not", { pool: "asked" }, "asked: 10.0.0.0"],
+    ["gets an address of it although autoAssign is off", { pool: "asked" }, "asked: 10.0.0.0"],
     [
-      "is refused where the pool is not for it",
+      "is rejected if the pool does not select it",
       { pool: "red" },
       "pool red not compatible for ip assignment: pool red: it is not for namespace default",
     ],
-    ["is refused where there is no such pool", { pool: "blue" }, 'unknown pool "blue"'],
+    ["is rejected if the pool does not exist", { pool: "blue" }, 'unknown pool "blue"'],
     [
-      "is refused where the pool lacks its family",
+      "is rejected if the pool lacks its family",
       { pool: "six" },
       "no available IPs in pool six for ipv4 IPFamily: pool six: it has no IPv4 addresses",
     ],
     [
-      "is refused where the pool lacks one of its families",
+      "is rejected if the pool lacks one of its families",
       { pool: "six", ...dual },
       "no available IPs in pool six for dual IPFamily: pool six: it has no IPv4 addresses",
     ],
@@ -199,7 +199,7 @@ describe("a Service that names its pool", () => {
     expect(outcomeText(allocatorWith(...pools).allocator.allocate(addressRequest("s", terms)))).toBe(expected);
   });
 
-  test("is told when it is full", () => {
+  test("is rejected if the pool is full", () => {
     const { allocator } = allocatorWith(...pools);
     allocator.allocate(addressRequest("s", { pool: "asked" }));
     expect(outcomeText(allocator.allocate(addressRequest("t", { pool: "asked" })))).toBe(
@@ -207,7 +207,7 @@ describe("a Service that names its pool", () => {
     );
   });
 
-  test("lets go of what it has in another", () => {
+  test("releases its address of another pool", () => {
     const { allocator } = allocatorWith(...pools, pool("any", ["10.0.2.0/24"]));
     expect(outcomeText(allocator.allocate(addressRequest("s")))).toBe("any: 10.0.2.0");
     expect(outcomeText(allocator.allocate(addressRequest("s", { pool: "asked" })))).toBe("asked: 10.0.0.0");
@@ -215,7 +215,7 @@ describe("a Service that names its pool", () => {
   });
 });
 
-describe("a Service that asks for addresses", () => {
+describe("a Service that requests addresses", () => {
   const pools = [
     pool("both", ["10.0.0.0/24", "fc00::/64"], { avoidBuggyIPs: true, autoAssign: false }),
     pool("red", ["10.0.1.0/24"], { namespaces: ["red"] }),
@@ -223,29 +223,29 @@ describe("a Service that asks for addresses", () => {
   ];
 
   test.each<[string, string[], RequestTerms, string]>([
-    ["gets them, also of a pool that is not automatic", ["10.0.0.9"], {}, "both: 10.0.0.9"],
-    ["gets them in its own order", ["fc00::9", "10.0.0.9"], dual, "both: fc00::9 10.0.0.9"],
-    ["is refused where no pool has it", ["192.0.2.1"], {}, '["192.0.2.1"] is not allowed in config: no pool contains it'],
+    ["gets them although autoAssign of the pool is off", ["10.0.0.9"], {}, "both: 10.0.0.9"],
+    ["gets them in the requested order", ["fc00::9", "10.0.0.9"], dual, "both: fc00::9 10.0.0.9"],
+    ["is rejected if no pool contains them", ["192.0.2.1"], {}, '["192.0.2.1"] is not allowed in config: no pool contains it'],
     [
-      "is refused where they are in two pools",
+      "is rejected if they are in two pools",
       ["10.0.0.9", "fc01::1"],
       dual,
       '["10.0.0.9" "fc01::1"] is not allowed in config: no pool contains all of them',
     ],
     [
-      "is refused a buggy one",
+      "is rejected if avoidBuggyIPs excludes one",
       ["10.0.0.255"],
       {},
       '["10.0.0.255"] is not allowed in config: pool both: it avoids addresses ending in .0 and .255',
     ],
     [
-      "is refused where the pool is not for it",
+      "is rejected if the pool does not select it",
       ["10.0.1.1"],
       {},
       "pool red not compatible for ip assignment: pool red: it is not for namespace default",
     ],
     [
-      "is refused where it names another pool",
+      "is rejected if it requests another pool by name",
       ["10.0.0.9"],
       { pool: "six" },
       'requested loadBalancer IP(s) ["10.0.0.9"] is not compatible with requested address pool six: pool both: it contains ["10.0.0.9"]',
@@ -256,7 +256,7 @@ describe("a Service that asks for addresses", () => {
     ).toBe(expected);
   });
 
-  test("is refused one that another has", () => {
+  test("is rejected if another Service has one of them", () => {
     const { allocator } = allocatorWith(...pools);
     allocator.allocate(addressRequest("s", { addresses: addresses("10.0.0.9") }));
     const outcome = allocator.allocate(addressRequest("t", { addresses: addresses("10.0.0.9") }));
@@ -286,24 +286,24 @@ describe("dual stack", () => {
   });
 
   test.each<[string, RequestTerms, string]>([
-    ["IPv4 where that is the primary family", preferDual, "a-four: 10.0.0.0"],
-    ["IPv6 where that is the primary family", { ...preferDual, families: [6, 4] }, "b-six: fc00::"],
-  ])("that is preferred takes one address where no pool has both: %s", (_title, terms, expected) => {
+    ["IPv4 as the primary family", preferDual, "a-four: 10.0.0.0"],
+    ["IPv6 as the primary family", { ...preferDual, families: [6, 4] }, "b-six: fc00::"],
+  ])("that is preferred takes one address if no pool has both: %s", (_title, terms, expected) => {
     const { allocator } = allocatorWith(...pools.slice(0, 2));
     expect(outcomeText(allocator.allocate(addressRequest("s", terms)))).toBe(expected);
   });
 
-  test("that is preferred takes the secondary family where the primary is used up", () => {
+  test("that is preferred takes the secondary family if no pool has the primary", () => {
     const { allocator } = allocatorWith(pool("b-six", ["fc00::/64"]));
     expect(outcomeText(allocator.allocate(addressRequest("s", preferDual)))).toBe("b-six: fc00::");
   });
 
-  test("of a cluster address of one family is one address", () => {
+  test("that is preferred by a Service with one family takes one address", () => {
     const { allocator } = allocatorWith(...pools);
     expect(outcomeText(allocator.allocate(addressRequest("s", { policy: "PreferDualStack", families: [6] })))).toBe("b-six: fc00::");
   });
 
-  test("is completed from the same pool when that gains the other family, and the first address stays", () => {
+  test("adds the second address when the pool gains the other family, and keeps the first", () => {
     const { allocator, woken } = allocatorWith(pool("a", ["10.0.0.0/24"]), pool("six", ["fc01::/64"]));
     const prefers = addressRequest("s", preferDual);
     expect(outcomeText(allocator.allocate(prefers))).toBe("a: 10.0.0.0");
@@ -318,7 +318,7 @@ describe("dual stack", () => {
     expect(outcomeText(allocator.extend(prefers))).toBe("a: 10.0.0.0 fc00::");
   });
 
-  test("has what is left of it when the pool loses a family, and can be exchanged for a whole", () => {
+  test("keeps one address when the pool loses a family, and can be exchanged for two of another pool", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/24", "fc00::/64"]));
     allocator.allocate(addressRequest("s", dual));
     const fewer = [pool("a", ["10.0.0.0/24"]), pool("b", ["10.0.9.0/24", "fc09::/64"])];
@@ -336,7 +336,7 @@ describe("a shared address", () => {
   const web = key("k", ["TCP/80"]);
   const dns = key("k", ["UDP/53"]);
 
-  test("is taken before a free one that is higher", () => {
+  test("is preferred to a higher free address", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/24"]));
     expect(outcomeText(allocator.allocate(addressRequest("s", web)))).toBe("a: 10.0.0.0");
     expect(outcomeText(allocator.allocate(addressRequest("t", dns)))).toBe("a: 10.0.0.0");
@@ -345,7 +345,7 @@ describe("a shared address", () => {
     expect(allocator.usage("a")).toMatchObject({ assignedIPv4: 1n, services: 1 });
   });
 
-  test("is not taken where a lower one is free", () => {
+  test("is not used if a lower address is free", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/24"]));
     allocator.allocate(addressRequest("r"));
     allocator.allocate(addressRequest("s", web));
@@ -359,13 +359,13 @@ describe("a shared address", () => {
     ["another key", key("other", ["UDP/53"])],
     ["no key", { sharing: { ports: ["UDP/53"] } }],
     ["another backend, with externalTrafficPolicy Local", key("k", ["UDP/53"], "app=x")],
-  ])("is not for a Service with %s", (_title, terms) => {
+  ])("is not shared with a Service with %s", (_title, terms) => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/24"]));
     allocator.allocate(addressRequest("s", web));
     expect(outcomeText(allocator.allocate(addressRequest("t", terms)))).toBe("a: 10.0.0.1");
   });
 
-  test("is for Services of any namespace, and of one backend where the policy is Local", () => {
+  test("is shared across namespaces, and with externalTrafficPolicy Local only for the same backend", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/24"]));
     allocator.allocate(addressRequest("s", key("k", ["TCP/80"], "app=x")));
     expect(outcomeText(allocator.allocate(addressRequest("t", { namespace: "other", ...key("k", ["UDP/53"], "app=x") })))).toBe(
@@ -373,7 +373,7 @@ describe("a shared address", () => {
     );
   });
 
-  test("is found among many where all the lower ones lack one of its ports", () => {
+  test("is found among many where all lower ones have one of the ports in use", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/16"]));
     for (let index = 0; index < 300; index++) allocator.allocate(addressRequest(`s${index}`, web));
     for (let index = 0; index < 299; index++) allocator.allocate(addressRequest(`t${index}`, key("k", [index % 2 ? "UDP/53" : "UDP/54"])));
@@ -381,7 +381,7 @@ describe("a shared address", () => {
     expect(outcomeText(allocator.allocate(addressRequest("u", key("k", ["UDP/53", "UDP/54"]))))).toBe("a: 10.0.0.150");
   });
 
-  test("says which port is taken, and who has it under another key", () => {
+  test("names the port in use, and the Services that have it under another key", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/24"]));
     const explicit = { addresses: addresses("10.0.0.7") };
     allocator.allocate(addressRequest("s", { ...web, ...explicit }));
@@ -394,7 +394,7 @@ describe("a shared address", () => {
     );
   });
 
-  test("stays with one who changes the key alone, and is lost to one who changes it among others", () => {
+  test("is kept by its only Service when that changes its key, and lost by one of several", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/24"]));
     allocator.allocate(addressRequest("s", web));
     expect(outcomeText(allocator.claim(addressRequest("s", key("other")), addresses("10.0.0.0")))).toBe("a: 10.0.0.0");

@@ -6,8 +6,8 @@ const noneIsPublished = () => false;
 const everyone = () => true;
 const foreign = (name: string, second = 0) => addressRequest(name, { second, namespace: "theirs" });
 
-describe("what a Service has that someone else serves", () => {
-  test("is given to nobody, counts as in use, and is free when the Service lets go of it", () => {
+describe("an address of a Service of another controller", () => {
+  test("is allocated to no other Service and counts as in use until its Service releases it", () => {
     const { allocator, woken } = allocatorWith(pool("a", ["10.0.0.0/31"]));
     allocator.reserve(foreign("x"), addresses("10.0.0.0"), noneIsPublished);
     expect(outcomeText(allocator.allocate(addressRequest("s")))).toBe("a: 10.0.0.1");
@@ -22,7 +22,7 @@ describe("what a Service has that someone else serves", () => {
     expect(outcomeText(allocator.allocate(addressRequest("t")))).toBe("a: 10.0.0.0");
   });
 
-  test("is free when the Service is gone, or has become ours", () => {
+  test("is no longer reserved when the Service is deleted or becomes ours", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/31"]));
     for (const name of ["x", "y"]) allocator.reserve(foreign(name), addresses(name === "x" ? "10.0.0.0" : "10.0.0.1"), noneIsPublished);
     allocator.release("theirs/x");
@@ -31,7 +31,7 @@ describe("what a Service has that someone else serves", () => {
     expect(allocator.usage("a")).toMatchObject({ assignedIPv4: 1n, services: 1 });
   });
 
-  test("is its own in two pools at once, outside of all of them, and when pools come to it", () => {
+  test("stays reserved across two pools, outside of all pools, and when a new pool contains it", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/31"]), pool("b", ["fc00::/127"]));
     allocator.reserve(foreign("x"), addresses("10.0.0.0", "fc00::"), noneIsPublished);
     allocator.reserve(foreign("y"), addresses("192.0.2.0"), noneIsPublished);
@@ -49,7 +49,7 @@ describe("what a Service has that someone else serves", () => {
     expect(allocator.usage("c")).toMatchObject({ assignedIPv4: 1n, services: 1 });
   });
 
-  test("takes it from a younger one of ours, and from an older one only as long as that does not show it", () => {
+  test("is taken from a younger Service of ours, and from an older one only if that does not publish it", () => {
     const { allocator, woken } = allocatorWith(pool("a", ["10.0.0.0/29"]));
     for (const [second, name] of ["s", "t", "u"].entries()) allocator.allocate(addressRequest(name, { second }));
     allocator.reserve(foreign("x", 1), addresses("10.0.0.2"), everyone);
@@ -62,7 +62,7 @@ describe("what a Service has that someone else serves", () => {
     expect(allocator.allocationOf("default/s")).toBeUndefined();
   });
 
-  test("is shared by as many of them as say so, and free when the last has let go", () => {
+  test("may be shared by Services of other controllers and is free after the last one releases it", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/32"]));
     for (const name of ["x", "y"]) allocator.reserve(foreign(name), addresses("10.0.0.0"), noneIsPublished);
     allocator.release("theirs/x");
@@ -71,13 +71,13 @@ describe("what a Service has that someone else serves", () => {
     expect(outcomeText(allocator.allocate(addressRequest("s")))).toBe("a: 10.0.0.0");
   });
 
-  test("does not count where the pool would give it to nobody", () => {
+  test("is not counted in a pool that never allocates it (avoidBuggyIPs)", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/31"], { avoidBuggyIPs: true }));
     allocator.reserve(foreign("x"), addresses("10.0.0.0", "10.0.0.1"), noneIsPublished);
     expect(allocator.usage("a")).toMatchObject({ assignedIPv4: 1n, availableIPv4: 0n });
   });
 
-  test("is no obstacle to a pool edit that takes the pool away from others", () => {
+  test("stays reserved when a pool edit excludes other Services from the pool", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/30", "fc00::/126"]));
     allocator.reserve(foreign("x"), addresses("10.0.0.0", "fc00::"), noneIsPublished);
     allocator.allocate(addressRequest("s", dual));

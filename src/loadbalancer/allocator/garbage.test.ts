@@ -44,7 +44,7 @@ const text = fc.oneof(
 );
 const sometimes = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
 
-/** A Service as it cannot be and as it can: each field is right, missing or anything at all. */
+/** Generates valid and invalid Services: each field is valid, missing or random. */
 const services = fc.record({
   name: fc.constantFrom("s", "t", "u", "__proto__", "healthy-not"),
   annotations: fc.dictionary(
@@ -68,7 +68,7 @@ const services = fc.record({
 });
 
 test(
-  "a Service full of garbage is served or rejected with a message, and costs no other anything",
+  "a Service with random field values is served or rejected with a message, and no other Service is affected",
   () => {
     const { allocator } = allocatorWith(
       pool("a", ["10.0.0.0/28", "fc00::/126"], { avoidBuggyIPs: true }),
@@ -115,7 +115,7 @@ test(
     });
     expect(() => fc.assert(property, RUNS)).not.toThrow();
     expect(outcomeText(allocator.allocationOf(healthy.key))).toBe(given);
-    // Each of the three ways was gone.
+    // The run reached each of the three outcomes.
     expect(Math.min(served, rejected, unreadable)).toBeGreaterThan(RUNS.numRuns / 100);
   },
   timeout,

@@ -105,7 +105,7 @@ const step = fc.oneof(
 );
 
 test(
-  "whatever happens, the allocator does what a linear search would, and wakes exactly those who could be served",
+  "for any history the allocator matches a linear search and wakes exactly the Services that could be served",
   () => {
     const property = fc.property(
       fc.boolean(),

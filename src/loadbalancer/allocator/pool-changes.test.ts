@@ -4,7 +4,7 @@ import { addresses, allocatorWith, pool, outcomeText, addressRequest, type PoolT
 
 const none = new Set<string>();
 
-test("the same pools once more change nothing about what is found to be full and free again", () => {
+test("setting the same pools again keeps track of full pools and of freed addresses", () => {
   const pools = [pool("a", ["10.0.0.0/32"]), pool("b", ["10.0.1.0/32"])];
   const { allocator, woken } = allocatorWith(...pools);
   for (const name of ["s", "t", "u"]) allocator.allocate(addressRequest(name));
@@ -14,19 +14,23 @@ test("the same pools once more change nothing about what is found to be full and
   expect(outcomeText(allocator.allocate(addressRequest("u")))).toBe("a: 10.0.0.0");
 });
 
-describe("when pools change, what a Service holds", () => {
+describe("when pools change, the address of a Service", () => {
   test.each<[string, Pool[], string]>([
-    ["stays where its pool grows", [pool("a", ["10.0.9.0/24", "10.0.0.0/16"])], "a: 10.0.0.2"],
-    ["stays where its pool shrinks around it", [pool("a", ["10.0.0.2/32"])], "a: 10.0.0.2"],
-    ["stays where its pool is no longer automatic", [pool("a", ["10.0.0.0/24"], { autoAssign: false })], "a: 10.0.0.2"],
-    ["stays where a better pool appears", [pool("a", ["10.0.0.0/24"]), pool("b", ["10.0.1.0/24"], { priority: 1 })], "a: 10.0.0.2"],
-    ["moves with its pool's new name", [pool("b", ["10.0.0.0/24"])], "b: 10.0.0.2"],
-    ["moves into the half that it is in", [pool("a", ["10.0.0.0/31"]), pool("b", ["10.0.0.2/31"])], "b: 10.0.0.2"],
-    ["is lost where no pool has it", [pool("a", ["10.0.1.0/24"])], "nothing"],
-    ["is lost with the last pool", [], "nothing"],
-    ["is lost where its pool turns to other namespaces", [pool("a", ["10.0.0.0/24"], { namespaces: ["red"] })], "nothing"],
+    ["is kept if its pool grows", [pool("a", ["10.0.9.0/24", "10.0.0.0/16"])], "a: 10.0.0.2"],
+    ["is kept if its pool shrinks and still contains it", [pool("a", ["10.0.0.2/32"])], "a: 10.0.0.2"],
+    ["is kept if its pool turns autoAssign off", [pool("a", ["10.0.0.0/24"], { autoAssign: false })], "a: 10.0.0.2"],
     [
-      "is lost where its pool turns to other Services",
+      "is kept if a pool of higher priority appears",
+      [pool("a", ["10.0.0.0/24"]), pool("b", ["10.0.1.0/24"], { priority: 1 })],
+      "a: 10.0.0.2",
+    ],
+    ["moves to the new name of its pool", [pool("b", ["10.0.0.0/24"])], "b: 10.0.0.2"],
+    ["moves to the half of its split pool that contains it", [pool("a", ["10.0.0.0/31"]), pool("b", ["10.0.0.2/31"])], "b: 10.0.0.2"],
+    ["is lost if no pool contains it", [pool("a", ["10.0.1.0/24"])], "nothing"],
+    ["is lost with the last pool", [], "nothing"],
+    ["is lost if its pool now selects other namespaces", [pool("a", ["10.0.0.0/24"], { namespaces: ["red"] })], "nothing"],
+    [
+      "is lost if its pool now selects other Services",
       [pool("a", ["10.0.0.0/24"], { serviceSelectors: [{ matchLabels: { tier: "web" } }] })],
       "nothing",
     ],
@@ -41,7 +45,7 @@ describe("when pools change, what a Service holds", () => {
     expect(allocator.setPools(pools, none)).toMatchObject({ lost: [], moved: [] });
   });
 
-  test("is lost where it has become buggy, and only there", () => {
+  test("is lost if avoidBuggyIPs now excludes it, and only then", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.254-10.0.1.1"]));
     for (const name of ["s", "t", "u", "v"]) allocator.allocate(addressRequest(name));
     expect(allocator.setPools([pool("a", ["10.0.0.254-10.0.1.1"], { avoidBuggyIPs: true })], none).lost).toEqual([
@@ -51,20 +55,20 @@ describe("when pools change, what a Service holds", () => {
     expect(allocator.usage("a")).toMatchObject({ assignedIPv4: 2n, availableIPv4: 0n });
   });
 
-  test("moves to another pool only where the Service does not name the old one", () => {
+  test("moves to another pool only if the Service does not request the old pool by name", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/24"]));
     allocator.allocate(addressRequest("s", { pool: "a" }));
     allocator.allocate(addressRequest("t"));
     expect(allocator.setPools([pool("b", ["10.0.0.0/24"])], none)).toMatchObject({ lost: ["default/s"], moved: ["default/t"] });
   });
 
-  test("is told of the older Services first", () => {
+  test("is reported as lost in the order of the age of the Services", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/24"]));
     for (const [index, name] of ["s", "t", "u"].entries()) allocator.allocate(addressRequest(name, { second: 9 - index }));
     expect(allocator.setPools([], none).lost).toEqual(["default/u", "default/t", "default/s"]);
   });
 
-  test("is still shared by the same Services", () => {
+  test("stays shared by the same Services", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/24"]));
     for (const [index, name] of ["s", "t"].entries())
       allocator.allocate(addressRequest(name, { sharing: { key: "k", ports: [`TCP/${index}`] } }));
@@ -74,10 +78,10 @@ describe("when pools change, what a Service holds", () => {
   });
 });
 
-describe("a pool that is broken", () => {
+describe("a pool without a valid version", () => {
   const good = [pool("a", ["10.0.0.0/30", "fc00::/126"])];
 
-  test("keeps what it gave, gives nothing, and has nothing left", () => {
+  test("keeps its allocations, allocates nothing, and counts no address as available", () => {
     const { allocator, woken } = allocatorWith(...good);
     allocator.allocate(addressRequest("s"));
     expect(allocator.setPools([], new Set(["a"]))).toMatchObject({ lost: [], moved: [] });
@@ -98,7 +102,7 @@ describe("a pool that is broken", () => {
     expect(outcomeText(allocator.allocate(addressRequest("t")))).toBe("a: 10.0.0.1");
   });
 
-  test("keeps after a change of leader what the Services say is from it, and nothing else", () => {
+  test("keeps, after a change of leader, only the addresses that Services record as allocated from it", () => {
     const { allocator } = allocatorWith();
     allocator.setPools([pool("b", ["10.0.1.0/24"])], new Set(["a"]));
     expect(outcomeText(allocator.claim(addressRequest("s", { allocatedFrom: "a" }), addresses("10.0.0.7")))).toBe("a: 10.0.0.7");
@@ -111,7 +115,7 @@ describe("a pool that is broken", () => {
     );
   });
 
-  test("hands over what another pool has now, and loses what its new form lacks", () => {
+  test("hands its addresses over to another pool that contains them, and loses those that its fixed version lacks", () => {
     const { allocator } = allocatorWith(...good);
     for (const name of ["s", "t"]) allocator.allocate(addressRequest(name));
     allocator.setPools([], new Set(["a"]));
@@ -124,7 +128,7 @@ describe("a pool that is broken", () => {
 });
 
 describe("a claim", () => {
-  test("of what another has goes to the older one, in whatever order they are heard", () => {
+  test("on an address of another Service is won by the older Service, in whatever order they claim it", () => {
     for (const order of [
       ["older", "younger"],
       ["younger", "older"],
@@ -137,7 +141,7 @@ describe("a claim", () => {
     }
   });
 
-  test("of a Service that has moved on in the meantime takes nothing from anyone", () => {
+  test("of a Service that has another address by now takes no address from a younger Service", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/24"]));
     allocator.allocate(addressRequest("older", { second: 1 }));
     allocator.allocate(addressRequest("younger", { second: 2 }));
@@ -148,31 +152,31 @@ describe("a claim", () => {
   });
 
   test.each<[string, PoolTerms, string[], string]>([
-    ["of an address that is in no pool", {}, ["192.0.2.1"], '["192.0.2.1"] is not allowed in config: no pool contains it'],
-    ["of an address of the other family", {}, ["fc00::1"], '["fc00::1"] does not match the ipFamily of the service'],
-    ["of two of one family", {}, ["10.0.0.1", "10.0.0.2"], '["10.0.0.1" "10.0.0.2"] does not match the ipFamily of the service'],
-    ["of nothing", {}, [], "[] does not match the ipFamily of the service"],
+    ["on an address of no pool", {}, ["192.0.2.1"], '["192.0.2.1"] is not allowed in config: no pool contains it'],
+    ["on an address of the other family", {}, ["fc00::1"], '["fc00::1"] does not match the ipFamily of the service'],
+    ["on two addresses of one family", {}, ["10.0.0.1", "10.0.0.2"], '["10.0.0.1" "10.0.0.2"] does not match the ipFamily of the service'],
+    ["on no address", {}, [], "[] does not match the ipFamily of the service"],
     [
-      "of an address of a pool for others",
+      "on an address of a pool for other namespaces",
       { namespaces: ["red"] },
       ["10.0.0.1"],
       "pool a not compatible for ip assignment: pool a: it is not for namespace default",
     ],
-  ])("%s is refused, and the Service holds nothing", (_title, terms, claimed, expected) => {
+  ])("%s is rejected, and the Service has no address", (_title, terms, claimed, expected) => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/24", "fc00::/64"], terms));
     expect(outcomeText(allocator.claim(addressRequest("s"), addresses(...claimed)))).toBe(expected);
     expect(allocator.allocationOf("default/s")).toBeUndefined();
     expect(allocator.usage("a")?.services).toBe(0);
   });
 
-  test("of anything but the addresses that the Service asks for is refused", () => {
+  test("on an address other than the requested ones is rejected", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/24"]));
     expect(outcomeText(allocator.claim(addressRequest("s", { addresses: addresses("10.0.0.9") }), addresses("10.0.0.1")))).toBe(
       '["10.0.0.1"] is not what the Service requests: ["10.0.0.9"]',
     );
   });
 
-  test("keeps the order of the addresses, and is the same when it is repeated", () => {
+  test("keeps the order of the addresses and is idempotent", () => {
     const { allocator } = allocatorWith(pool("a", ["10.0.0.0/24", "fc00::/64"]));
     const both = addressRequest("s", { families: [4, 6], policy: "RequireDualStack" });
     for (let time = 0; time < 3; time++) {

@@ -21,10 +21,10 @@ describe("an address that becomes free wakes", () => {
   ];
 
   test.each<[string, string, string[]]>([
-    ["all who could have it from a pool for everyone", "any", ["default/any", "default/prefers", "red/red"]],
-    ["those whom its pool is for", "red", ["red/red"]],
-    ["those who name its pool, and those who ask for it", "asked", ["default/asked", "default/exactly"]],
-    ["those of its family", "six", ["default/prefers", "default/six"]],
+    ["all Services that may use its pool, if the pool is for all", "any", ["default/any", "default/prefers", "red/red"]],
+    ["the Services that its pool selects", "red", ["red/red"]],
+    ["the Services that request its pool or the address itself", "asked", ["default/asked", "default/exactly"]],
+    ["the Services of its family", "six", ["default/prefers", "default/six"]],
   ])("%s, once", (_title, freed, expected) => {
     const { allocator, woken } = allocatorWith(...pools);
     for (const { name } of pools) {
@@ -54,7 +54,7 @@ describe("an address that becomes free wakes", () => {
     expect(woken()).toEqual([]);
   });
 
-  test("the older ones first", () => {
+  test("older Services first", () => {
     const { allocator, woken } = allocatorWith(pool("a", ["10.0.0.0/32"]));
     allocator.allocate(addressRequest("s"));
     for (const [index, name] of ["t", "u", "v"].entries()) allocator.allocate(addressRequest(name, { second: 9 - index }));
@@ -62,7 +62,7 @@ describe("an address that becomes free wakes", () => {
     expect(woken()).toEqual(["default/v", "default/u", "default/t"]);
   });
 
-  test("nobody who has gone, has been served, or wants something else now", () => {
+  test("no Service that is deleted, has an address, or has changed its request", () => {
     const { allocator, woken } = allocatorWith(pool("a", ["10.0.0.0/31"]), pool("b", ["10.0.1.0/32"], { autoAssign: false }));
     for (const name of ["s", "t", "u", "v", "w"]) allocator.allocate(addressRequest(name));
     allocator.release("default/u");
@@ -72,7 +72,7 @@ describe("an address that becomes free wakes", () => {
     expect(woken()).toEqual(["default/w"]);
   });
 
-  test("one who needs an address of each family only when there is one of each", () => {
+  test("a RequireDualStack Service only if an address of each family is free", () => {
     const { allocator, woken } = allocatorWith(pool("a", ["10.0.0.0/32", "fc00::/128"]));
     allocator.allocate(addressRequest("four"));
     allocator.allocate(addressRequest("six", { families: [6] }));
@@ -83,7 +83,7 @@ describe("an address that becomes free wakes", () => {
     expect(woken()).toEqual(["default/both"]);
   });
 
-  test("one who needs an address of each family and can share the other", () => {
+  test("a RequireDualStack Service that can share an address of the other family", () => {
     const { allocator, woken } = allocatorWith(pool("a", ["10.0.0.0/32", "fc00::/128"]));
     allocator.allocate(addressRequest("four"));
     allocator.allocate(addressRequest("six", { families: [6], ...shares(["TCP/80"]) }));
@@ -94,7 +94,7 @@ describe("an address that becomes free wakes", () => {
     expect(woken()).toEqual(["default/fits"]);
   });
 
-  test("one who has an address of that pool and would like a second", () => {
+  test("a PreferDualStack Service whose first address is of that pool", () => {
     const { allocator, woken } = allocatorWith(pool("a", ["10.0.0.0/24", "fc00::/128"]), pool("b", ["10.0.1.0/24", "fc01::/128"]));
     allocator.allocate(addressRequest("six-a", { families: [6], pool: "a" }));
     allocator.allocate(addressRequest("six-b", { families: [6], pool: "b" }));
@@ -116,14 +116,18 @@ describe("a shared address wakes", () => {
   ];
 
   test.each<[string, (allocator: ReturnType<typeof allocatorWith>["allocator"]) => void, string[]]>([
-    ["those who fit when a partner leaves", (allocator) => allocator.release("default/has-web"), ["default/web"]],
     [
-      "those who fit when a partner gives up a port",
+      "the Services that can share it when one of its Services releases it",
+      (allocator) => allocator.release("default/has-web"),
+      ["default/web"],
+    ],
+    [
+      "the Services that can share it when one of its Services drops a port",
       (allocator) => allocator.claim(addressRequest("has-dns", shares(["TCP/9"])), addresses("10.0.0.0")),
       ["default/dns"],
     ],
     [
-      "nobody when a partner takes another port besides",
+      "no Service when one of its Services adds a port",
       (allocator) => allocator.claim(addressRequest("has-dns", shares(["TCP/9", "UDP/53"])), addresses("10.0.0.0")),
       [],
     ],
@@ -136,7 +140,7 @@ describe("a shared address wakes", () => {
     expect(woken().toSorted()).toEqual(expected);
   });
 
-  test("those of the key that its only holder has now", () => {
+  test("the Services with the new sharing key of its only Service", () => {
     const { allocator, woken } = allocatorWith(pool("a", ["10.0.0.0/32"]));
     allocator.allocate(addressRequest("has", { sharing: { ports: ["TCP/9"] } }));
     for (const [name, terms] of waiting) allocator.allocate(addressRequest(name, terms));
@@ -149,13 +153,17 @@ describe("a change of pools wakes", () => {
   const full = pool("a", ["10.0.0.0/32"]);
 
   test.each<[string, ReturnType<typeof pool>[], string[]]>([
-    ["those who could have an address of one that grows", [pool("a", ["10.0.0.0/31"])], ["default/any", "default/prefers", "red/red"]],
-    ["those who could have an address of a new one", [full, pool("b", ["fc00::/64"])], ["default/prefers", "default/six"]],
-    ["those who name one that appears", [full, pool("blue", ["10.0.3.0/24"], { autoAssign: false })], ["default/blue"]],
-    ["those who ask for an address that is in one now", [full, pool("b", ["10.0.9.9/32"], { autoAssign: false })], ["default/exactly"]],
-    ["those whom one is for now", [full, pool("b", ["10.0.5.0/24"], { namespaces: ["red"] })], ["red/red"]],
-    ["nobody when nothing has changed", [pool("a", ["10.0.0.0-10.0.0.0"])], []],
-    ["nobody when it is of no use to them", [full, pool("b", ["10.0.5.0/24"], { namespaces: ["green"] })], []],
+    ["Services that may use a pool that grows", [pool("a", ["10.0.0.0/31"])], ["default/any", "default/prefers", "red/red"]],
+    ["Services that may use a new pool", [full, pool("b", ["fc00::/64"])], ["default/prefers", "default/six"]],
+    ["Services that request a new pool by name", [full, pool("blue", ["10.0.3.0/24"], { autoAssign: false })], ["default/blue"]],
+    [
+      "Services that request an address that a pool now contains",
+      [full, pool("b", ["10.0.9.9/32"], { autoAssign: false })],
+      ["default/exactly"],
+    ],
+    ["Services that a pool now selects", [full, pool("b", ["10.0.5.0/24"], { namespaces: ["red"] })], ["red/red"]],
+    ["no Service if nothing changed", [pool("a", ["10.0.0.0-10.0.0.0"])], []],
+    ["no Service if none may use the pool", [full, pool("b", ["10.0.5.0/24"], { namespaces: ["green"] })], []],
   ])("%s", (_title, pools, expected) => {
     const { allocator, woken } = allocatorWith(full);
     allocator.allocate(addressRequest("s"));
@@ -170,11 +178,11 @@ describe("a change of pools wakes", () => {
   });
 });
 
-describe("a Service that would rather have something else", () => {
+describe("a Service that requests another address", () => {
   test.each<[string, RequestTerms, string]>([
-    ["of another pool", { pool: "b" }, "no available IPs in pool b for ipv4 IPFamily: pool b: all 1 IPv4 addresses are in use"],
+    ["by its pool", { pool: "b" }, "no available IPs in pool b for ipv4 IPFamily: pool b: all 1 IPv4 addresses are in use"],
     ["by its address", { addresses: addresses("10.0.1.0") }, `can't change sharing key for "default/s", address also in use by default/t`],
-  ])("%s keeps what it has until it is there", (_title, terms, message) => {
+  ])("%s keeps its address until the requested one is free", (_title, terms, message) => {
     const { allocator, woken } = allocatorWith(pool("a", ["10.0.0.0/24"]), pool("b", ["10.0.1.0/32"], { autoAssign: false }));
     allocator.allocate(addressRequest("s"));
     allocator.allocate(addressRequest("t", { pool: "b" }));
@@ -187,7 +195,7 @@ describe("a Service that would rather have something else", () => {
     expect(allocator.usage("a")).toMatchObject({ assignedIPv4: 0n, services: 0 });
   });
 
-  test("and has changed its mind waits no longer", () => {
+  test("stops waiting when it withdraws the request", () => {
     const { allocator, woken } = allocatorWith(pool("a", ["10.0.0.0/24"]), pool("b", ["10.0.1.0/32"], { autoAssign: false }));
     allocator.allocate(addressRequest("s"));
     allocator.allocate(addressRequest("t", { pool: "b" }));

@@ -74,8 +74,8 @@ test("when all reasons apply, the first in order is reported", () => {
   expect(decisionText({ ...worst, ads: [AD], node: node("node-a") })).toBe("noLocalEndpoints");
 });
 
-describe("what is announced", () => {
-  test("is each address by each advertisement, with all that it says", () => {
+describe("the BGP announcement", () => {
+  test("contains each address for each advertisement, with its attributes", () => {
     const ads = [
       bgpAd("wide", { aggregationLength: 24, aggregationLengthV6: 64, communities: ["64512:1", "large:64512:1:2"] }),
       bgpAd("narrow", { localPref: 150, peers: new Set(["tor-1"]) }),
@@ -88,19 +88,19 @@ describe("what is announced", () => {
     ]);
   });
 
-  test("may have two local preferences where no peer hears both of one prefix", () => {
+  test("may have two local preferences if no peer receives both for one prefix", () => {
     const apart = [bgpAd("a", { localPref: 1, peers: new Set(["x"]) }), bgpAd("b", { localPref: 2, peers: new Set(["y"]) })];
     expect(decisionText({ ads: apart })).toEqual(["10.0.0.1/32 a 1 x", "10.0.0.1/32 b 2 y"]);
     const wider = [bgpAd("a", { localPref: 1 }), bgpAd("b", { localPref: 2, aggregationLength: 24 })];
     expect(decisionText({ ads: wider })).toEqual(["10.0.0.1/32 a 1 all", "10.0.0.0/24 b 2 all"]);
   });
 
-  test("conflicts by the length of a family only when the Service has an address of it", () => {
+  test("conflicts over the aggregation length of a family only if the Service has an address of it", () => {
     const ads = [bgpAd("a", { localPref: 1 }), bgpAd("b", { localPref: 2, aggregationLength: 24 })];
     expect(decisionText({ ads, service: service(["10.0.0.1", "fd00::1"]) })).toBe("conflictingAdvertisements");
   });
 
-  test("is what one of several selectors selects", () => {
+  test("requires that one of several selectors matches", () => {
     const ads = [
       bgpAd("ad", {
         nodeSelectors: [labeled("rack", "9"), labeled("rack", "1")],
@@ -110,13 +110,13 @@ describe("what is announced", () => {
     expect(decisionText({ ads, service: service(["10.0.0.1"], { labels: { b: "1" } }) })).toEqual(["10.0.0.1/32 ad all"]);
   });
 
-  test("is local traffic where an endpoint is", () => {
+  test("is made with externalTrafficPolicy Local only on nodes with an endpoint", () => {
     const local = service(["10.0.0.1"], { local: true, endpoints: { any: true, nodes: new Set(["node-a"]) } });
     expect(decisionText({ service: local })).toEqual(["10.0.0.1/32 ad all"]);
   });
 });
 
-test("neither a second look nor the order of pools and advertisements changes the decision", () => {
+test("the decision is deterministic and independent of the order of pools and advertisements", () => {
   const ad = fc.record({
     aggregationLength: fc.constantFrom(24, 32),
     localPref: fc.constantFrom(undefined, 100, 200),

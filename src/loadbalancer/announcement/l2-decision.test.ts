@@ -85,30 +85,30 @@ describe("the election", () => {
   test.each([
     ["10.0.0.1", "node-b,node-a,node-c"],
     ["10.0.0.2", "node-b,node-c,node-a"],
-  ])("for %s gives %s, as MetalLB's does", (address, expected) => {
+  ])("orders the candidates for %s as %s, like MetalLB", (address, expected) => {
     expect(order({ service: service([address]) })).toBe(expected);
   });
 
-  test("goes by the first address", () => {
+  test("uses the first address of the Service", () => {
     expect(order({ service: service(["10.0.0.2", "fd00::1"]) })).toBe("node-b,node-c,node-a");
   });
 
-  test("passes over nodes that are gone, excluded or without network", () => {
+  test("skips nodes that are dead, excluded or without network", () => {
     expect(order({ dead: ["node-b"] })).toBe("node-a,node-c");
     expect(order({ nodes: nodesWith("excluded", "node-b") })).toBe("node-a,node-c");
     expect(order({ nodes: nodesWith("networkUnavailable", "node-a") })).toBe("node-b,node-c");
   });
 
-  test("is among the nodes with endpoints where traffic is local", () => {
+  test("considers only nodes with endpoints if externalTrafficPolicy is Local", () => {
     expect(order({ service: service(["10.0.0.1"], { local: true, endpoints: { any: true, nodes: new Set(["node-c"]) } }) })).toBe("node-c");
   });
 
-  test("puts preferred nodes first, weights added up across advertisements", () => {
+  test("puts preferred nodes first and adds up weights across advertisements", () => {
     const ads = [l2Ad("a", { preferences: [preferring(10, "0"), preferring(15, "2")] }), l2Ad("b", { preferences: [preferring(10, "0")] })];
     expect(order({ ads })).toBe("node-a,node-c,node-b");
   });
 
-  test("counts no preference of an advertisement that does not select the node", () => {
+  test("ignores the preference of an advertisement that does not select the node", () => {
     const ads = [AD, l2Ad("choosy", { nodeSelectors: [on("1")], preferences: [preferring(100, "2")] })];
     expect(order({ ads })).toBe("node-b,node-a,node-c");
   });
@@ -119,7 +119,7 @@ describe("the election", () => {
 });
 
 describe("the interfaces", () => {
-  test("are those of all advertisements that select the winner", () => {
+  test("are those of all advertisements that select the elected node", () => {
     const ads = [
       l2Ad("a", { interfaces: ["eth1", "eth0"] }),
       l2Ad("b", { interfaces: ["eth2", "eth1"] }),
@@ -128,12 +128,12 @@ describe("the interfaces", () => {
     expect(decide({ ads })).toEqual({ order: ["node-b", "node-a", "node-c"], interfaces: ["eth0", "eth1", "eth2"] });
   });
 
-  test("are all as soon as one of them names none", () => {
+  test("are all interfaces if one of the advertisements names none", () => {
     expect(decide({ ads: [l2Ad("a", { interfaces: ["eth1"] }), AD] })).toMatchObject({ interfaces: undefined });
   });
 });
 
-test("the order of nodes and advertisements makes no difference, and every node decides alike", () => {
+test("the decision is the same on every node and for every order of nodes and advertisements", () => {
   const nodes = fc
     .uniqueArray(fc.record({ name: fc.stringMatching(/^[a-z]{1,6}$/), rack: fc.constantFrom("0", "1", "2") }), {
       selector: ({ name }) => name,
@@ -153,7 +153,7 @@ test("the order of nodes and advertisements makes no difference, and every node 
   );
 });
 
-test("when the winner goes, the next in order takes over and no other candidate changes places", () => {
+test("when the elected node dies, the next candidate takes over and the order of the others stays", () => {
   const names = fc.uniqueArray(fc.stringMatching(/^[a-z]{1,6}$/), { minLength: 2, maxLength: 8 });
   fc.assert(
     fc.property(names, (list) => {

@@ -16,7 +16,7 @@ function advertised(prefix: string, advertisement: string, ...peers: string[]): 
   return { prefix: parsePrefix(prefix), advertisement, created: 0, communities: [], ...(peers.length > 0 && { peers: new Set(peers) }) };
 }
 
-test("an address goes to the peers that speak its family", () => {
+test("an address is announced to the peers with its address family", () => {
   expect(peersOf([advertised("10.0.0.1/32", "a"), advertised("fd00:1::1/128", "a")], PEERS)).toEqual({
     IPv4: ["both", "v4"],
     IPv6: ["both", "v6"],
@@ -34,6 +34,6 @@ test("an advertisement that names peers reaches only these, and an unknown name 
   });
 });
 
-test("an advertisement whose peers speak another family contributes nothing", () => {
+test("an advertisement whose peers have another address family contributes nothing", () => {
   expect(peersOf([advertised("fd00:1::1/128", "a", "v4")], PEERS)).toEqual({ IPv4: [], IPv6: [], all: [], advertisements: [] });
 });

@@ -10,17 +10,17 @@ const pool = (metadata: Partial<IPAddressPool["metadata"]> = {}, status: IPAddre
 });
 
 test.each<[string, number, Change<IPAddressPool>]>([
-  ["an object that is new", 1, { type: "added", object: pool(), initial: false }],
-  ["one that is gone", 1, { type: "deleted", object: pool() }],
+  ["a new object", 1, { type: "added", object: pool(), initial: false }],
+  ["a deleted object", 1, { type: "deleted", object: pool() }],
   ["an edit", 1, { type: "updated", old: pool(), object: pool({ generation: 2 }) }],
-  ["another label", 1, { type: "updated", old: pool(), object: pool({ labels: { tier: "gold" } }) }],
+  ["a label change", 1, { type: "updated", old: pool(), object: pool({ labels: { tier: "gold" } }) }],
   [
-    "a record of who asked first",
+    "a new claim in the status",
     1,
     { type: "updated", old: pool(), object: pool({}, { claims: [{ claim: "range/a", since: "2026-01-01T00:00:00Z" }] }) },
   ],
   [
-    "a record that an object which nobody edited is as old as it is",
+    "a claim of an unedited object, as old as the object",
     0,
     {
       type: "updated",
@@ -29,7 +29,7 @@ test.each<[string, number, Change<IPAddressPool>]>([
     },
   ],
   [
-    "the same of one that was edited, which may keep what it had before",
+    "the same claim of an edited object, which may keep its earlier version",
     1,
     {
       type: "updated",
@@ -42,7 +42,7 @@ test.each<[string, number, Change<IPAddressPool>]>([
   ],
   ["a counter", 0, { type: "updated", old: pool(), object: pool({ resourceVersion: "2" }, { assignedIPV4: 1 }) }],
   ["an annotation", 0, { type: "updated", old: pool(), object: pool({ annotations: { note: "x" } }) }],
-])("%s counts %i times", (_what, times, change) => {
+])("%s triggers %i reconciles", (_what, times, change) => {
   const ring = vi.fn<(key: string) => void>();
   configChangesOf(
     {

@@ -21,7 +21,7 @@ const VIEWS: ConfigScope[] = [CLUSTER, { of: "node", node: "n1" }, { of: "contro
 const KINDS = ["pools", "peers", "bfdProfiles", "bgpAdvertisements", "l2Advertisements", "communities"] as const;
 
 test(
-  "whatever stands in the cluster, what comes of it is safe, and every failure has an owner, a field and its rule's words",
+  "for any objects the effective configuration is safe, and every failure has an object, a field and the text of its rule",
   () => {
     const observed = new Set<RuleId>();
     let objects = 0;
@@ -81,7 +81,7 @@ function assertAgreed(peers: readonly Peer[]): void {
 
 function assertOwned({ failures, resources, unread, config }: Loaded, given: ConfigParts): void {
   const failing = new Set(resources.filter(({ state }) => state !== "Applied").map(({ kind, name }) => `${kind}/${name}`));
-  // Of what cannot be judged nobody is to blame.
+  // An object whose Secret is unreadable has no failure.
   for (const { kind, name } of unread) expect(failing.delete(`${kind}/${name}`)).toBe(true);
   const blamed = new Set<string>();
   for (const { kind, name, field, message, rule, namespace } of failures) {
@@ -92,7 +92,7 @@ function assertOwned({ failures, resources, unread, config }: Loaded, given: Con
     expect(namespace).toBe("metallb-system");
     blamed.add(`${kind}/${name}`);
   }
-  // Whoever is not as written is told why, and nobody else is told anything.
+  // Exactly the objects that are not applied as written have a failure.
   expect(blamed).toEqual(failing);
   const live = (of: string) => resources.filter(({ kind, state }) => kind === of && state === "Applied").map(({ name }) => name);
   expect([...config.pools.keys()]).toEqual(live("IPAddressPool"));
@@ -108,7 +108,7 @@ const shuffled = parts.chain((given) =>
 );
 
 test(
-  "the order of the objects says nothing",
+  "the order of the objects does not matter",
   () => {
     fc.assert(
       fc.property(shuffled, fc.constantFrom(...VIEWS), ([given, orders], view) => {
@@ -122,7 +122,7 @@ test(
 );
 
 test(
-  "with what it remembers, the same comes to the same, and nothing that was good is lost",
+  "loading again with the last good versions is idempotent and loses no good version",
   () => {
     fc.assert(
       fc.property(parts, parts, fc.constantFrom(...VIEWS), (before, after, view) => {
@@ -150,7 +150,7 @@ const SIBLINGS = {
 };
 
 test(
-  "a failure never spreads to those that have nothing to do with it",
+  "a failure never affects unrelated objects",
   () => {
     fc.assert(
       fc.property(parts, fc.constantFrom(CLUSTER, { of: "node", node: "n1" } as const), (given, view) => {
@@ -182,7 +182,7 @@ function ofOthers(ad: NonNullable<ConfigParts["bgpAdvertisements"]>[number]): ty
 }
 
 test(
-  "ten thousand pools are a matter of sorting",
+  "ten thousand pools load in the time of a sort",
   () => {
     const many = Array.from({ length: 10_000 }, (_, nth) => pool(`p${nth}`, [`10.${nth >> 8}.${nth & 255}.0/24`]));
     const nested = Array.from({ length: 10_000 }, (_, nth) =>

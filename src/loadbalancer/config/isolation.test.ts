@@ -46,7 +46,7 @@ test("an object without a spec, which an older schema allowed, affects no other 
 });
 
 describe("a bad edit", () => {
-  test("of an advertisement to more communities than a prefix can have leaves it with those that it had", () => {
+  test("of an advertisement to more communities than a prefix can have keeps its previous communities", () => {
     const loaded = loadSequence(
       N1,
       { pools: [pool("p", ["10.0.0.0/24"])], bgpAdvertisements: [bgpAd("ad", all(63))] },
@@ -56,7 +56,7 @@ describe("a bad edit", () => {
     expect(loaded.config.bgpAds.get("ad")?.communities).toHaveLength(63);
   });
 
-  test("of a pool leaves it as it was", () => {
+  test("of a pool keeps its previous version", () => {
     const loaded = loadSequence(
       { of: "controller" },
       { pools: [pool("p", ["10.0.0.0/24"])] },
@@ -68,12 +68,12 @@ describe("a bad edit", () => {
     expect(loaded.failures).toMatchObject([{ rule: "A2", generation: 2 }]);
   });
 
-  test("leaves it so, however often it is looked at", () => {
+  test("keeps the previous version however often it is loaded", () => {
     const bad = { pools: [pool("p", ["nonsense"], {}, edited)] };
     expect(ranges(loadSequence(CLUSTER, { pools: [pool("p", ["10.0.0.0/24"])] }, bad, bad, bad), "p")).toEqual(["10.0.0.0/24"]);
   });
 
-  test("of a pool onto the addresses of another leaves both as they were, however old the object is", () => {
+  test("of a pool onto the addresses of another keeps both previous versions, however old the object is", () => {
     const before = [
       pool("old", ["10.0.0.0/24"]),
       pool("young", ["10.0.1.0/24"], {}, { hour: 1, claims: { "range/10.0.1.0-10.0.1.255": 1 } }),
@@ -88,20 +88,20 @@ describe("a bad edit", () => {
     expect(ranges(loaded, "young")).toEqual(["10.0.1.0/24"]);
   });
 
-  test("of a pool that has never been good is left out, and the rest goes on", () => {
+  test("of a pool without a good version leaves it out and applies the rest", () => {
     const loaded = load({ pools: [pool("bad", ["10.0.0.0"]), pool("good", ["10.0.1.0/24"])], bgpAdvertisements: [bgpAd("ad")] });
     expect(states(loaded)).toEqual({ "BGPAdvertisement/ad": "Applied", "IPAddressPool/bad": "Failed", "IPAddressPool/good": "Applied" });
     expect([...(loaded.config.bgpAds.get("ad")?.pools ?? [])]).toEqual(["good"]);
   });
 
-  test("of a peer leaves the session, and the others", () => {
+  test("of a peer keeps its session and those of the other peers", () => {
     const other = peer("other", { peerAddress: "192.0.2.2" });
     const loaded = loadSequence(N1, { peers: [peer("p"), other] }, { peers: [peer("p", { peerAddress: "nowhere" }, edited), other] });
     expect(states(loaded)).toEqual({ "BGPPeer/other": "Applied", "BGPPeer/p": "KeptPrevious" });
     expect(loaded.config.peers.get("p")?.address?.toString()).toBe("192.0.2.1");
   });
 
-  test("of an advertisement leaves what it announced", () => {
+  test("of an advertisement keeps what it announced", () => {
     const pools = [pool("a", ["10.0.0.0/24"])];
     const good = bgpAd("ad", { localPref: 100, ipAddressPools: ["a"] });
     const loaded = loadSequence(
@@ -113,7 +113,7 @@ describe("a bad edit", () => {
     expect(loaded.config.bgpAds.get("ad")).toMatchObject({ localPref: 100, aggregationLength: 32, generation: 1 });
   });
 
-  test("of a BFD profile leaves it and its peers", () => {
+  test("of a BFD profile keeps it and its peers", () => {
     const peers = [peer("p", { bfdProfile: "fast" })];
     const loaded = loadSequence(
       N1,
@@ -125,8 +125,8 @@ describe("a bad edit", () => {
   });
 });
 
-describe("what a resource refers to and is gone", () => {
-  test("is remembered: a peer keeps its password and its profile", () => {
+describe("a referenced object that is deleted", () => {
+  test("stays in effect: a peer keeps its password and its BFD profile", () => {
     const peers = [peer("p", { bfdProfile: "fast", passwordSecret: { name: "s" } })];
     const loaded = loadSequence(N1, { peers, bfdProfiles: [profile("fast", { minimumTtl: 9 })], secrets: [secret("s")] }, { peers });
     expect(loaded.failures.map(({ rule }) => rule)).toEqual(["T2", "T1"]);
@@ -135,7 +135,7 @@ describe("what a resource refers to and is gone", () => {
     expect(loaded.config.bfdProfiles.get("fast")).toMatchObject({ minimumTtl: 9 });
   });
 
-  test("is remembered: an advertisement keeps what its aliases stood for", () => {
+  test("stays in effect: an advertisement keeps the values of its community aliases", () => {
     const bgpAdvertisements = [bgpAd("ad", { communities: ["alias", "__proto__"] })];
     const named = community("c", { alias: "1:1" });
     named.spec.communities?.push({ name: "__proto__", value: "1:2" });
@@ -144,12 +144,12 @@ describe("what a resource refers to and is gone", () => {
     expect(loaded.config.bgpAds.get("ad")?.communities).toEqual(["1:1", "1:2"]);
   });
 
-  test("is not there for one that never had it", () => {
+  test("fails a peer that never had it", () => {
     const loaded = load({ peers: [peer("p", { bfdProfile: "fast" }), peer("q", { peerAddress: "192.0.2.2" })] });
     expect(states(loaded)).toEqual({ "BGPPeer/p": "Failed", "BGPPeer/q": "Applied" });
   });
 
-  test("heals when it comes back, with what it is then", () => {
+  test("is used with its new value when it is created again", () => {
     const peers = [peer("p", { passwordSecret: { name: "s" } })];
     const fresh = secret("s", { data: { password: Buffer.from("neu").toString("base64") } });
     const loaded = loadSequence(N1, { peers, secrets: [secret("s")] }, { peers }, { peers, secrets: [fresh] });
@@ -162,7 +162,7 @@ describe("a Secret that cannot be read", () => {
   const other = peer("q", { peerAddress: "192.0.2.2" });
   const unreadable = ["s"];
 
-  test("leaves its peer as it was, however that was edited since, finds no fault, and costs no other anything", () => {
+  test("keeps the last good version of its peer despite later edits, without a failure and without effect on others", () => {
     const good = { peers: [named()], secrets: [secret("s")] };
     const since = { peers: [named({ peerPort: 1790 }, edited), other], unreadable };
     const loaded = loadSequence(N1, good, since, since);
@@ -181,7 +181,7 @@ describe("a Secret that cannot be read", () => {
     expect(read.config.peers.get("p")).toMatchObject({ generation: 2, port: 1790 });
   });
 
-  test("leaves out a peer that never was, without a failure", () => {
+  test("leaves out a peer without a good version, and reports no failure", () => {
     const loaded = load({ peers: [named(), other], unreadable });
     expect(loaded.failures).toEqual([]);
     expect([...loaded.config.peers.keys()]).toEqual(["q"]);
@@ -189,7 +189,7 @@ describe("a Secret that cannot be read", () => {
     expect(loaded.unread).toMatchObject([{ name: "p", isInForce: false }]);
   });
 
-  test("hides nothing else that is wrong with its peer", () => {
+  test("does not hide other problems of its peer", () => {
     const bad = { peers: [named({ myASN: 0 }, edited)], unreadable };
     const loaded = loadSequence(N1, { peers: [named()], secrets: [secret("s")] }, bad);
     expect(loaded.failures.map(({ rule }) => rule)).toEqual(["P1"]);
@@ -204,7 +204,7 @@ describe("a Secret that cannot be read", () => {
     expect([loaded.config.peers.size, loaded.resources, loaded.unread]).toEqual([0, [], []]);
   });
 
-  test("takes from a peer that was for this node only since a moment neither its age nor its claims", () => {
+  test("keeps the claim age of a peer that has only just selected this node", () => {
     const away = named({ nodeSelectors: [{ matchLabels: { rack: "other" } }] });
     const loaded = loadSequence(N1, { peers: [away], secrets: [secret("s")] }, { peers: [named({}, edited)], unreadable });
     expect(loaded.lastGood.get("BGPPeer/p")).toEqual({ uid: "BGPPeer-p", generation: 2, since: "2026-01-02T00:00:00.000Z" });
@@ -212,20 +212,20 @@ describe("a Secret that cannot be read", () => {
 });
 
 describe("an object that is deleted and created again", () => {
-  test("has no last good form of the one before", () => {
+  test("does not inherit the last good version of its predecessor", () => {
     const recreated = peer("p", { myASN: 0 });
     recreated.metadata.uid = "another";
     expect(states(loadSequence(N1, { peers: [peer("p")] }, { peers: [recreated] }))).toEqual({ "BGPPeer/p": "Failed" });
   });
 
-  test("is gone while it is being deleted", () => {
+  test("has no claims while its deletion is pending", () => {
     const going = pool("p", ["10.0.0.0/24"]);
     going.metadata.deletionTimestamp = "2026-01-01T00:00:00Z";
     expect(load({ pools: [going, pool("q", ["10.0.0.0/24"], {}, { hour: 1 })] })).toMatchObject({ failures: [] });
   });
 });
 
-test("raw lines that are no text leave those that were", () => {
+test("raw FRR lines with control characters keep the previous lines", () => {
   expect(loadSequence(N1, { extras: "! one\n" }, { extras: "! \u0000\n" }).config.extras).toBe("! one\n");
   expect(loadSequence(N1, { extras: "! one\n" }, {}).config.extras).toBe("");
 });

@@ -5,8 +5,8 @@ import { bgpAd, community, l2Ad, load, peer, pool, profile, failureTexts, secret
 /** As a ConfigurationState puts it together. */
 const lastError = ({ failures }: Loaded) => failures.map(({ message }) => message).join("\n");
 
-describe("the texts of the documents", () => {
-  test("of two pools that overlap", () => {
+describe("the documented message", () => {
+  test("about overlapping pools", () => {
     const pools = [pool("client1-pool", ["192.168.10.0/24"]), pool("client2-pool", ["192.168.10.100/32"], {}, { hour: 1 })];
     const loaded = load({ pools }, { of: "controller" });
     expect(lastError(loaded)).toBe('CIDR "192.168.10.100/32" in pool "client2-pool" overlaps with already defined CIDR "192.168.10.0/24"');
@@ -15,7 +15,7 @@ describe("the texts of the documents", () => {
     ]);
   });
 
-  test("of a BFD profile that is missing", () => {
+  test("about a missing BFD profile", () => {
     const peers = [peer("peer1", { peerAddress: "192.168.1.1", bfdProfile: "my-bfd-profile" })];
     const loaded = load({ peers });
     expect(lastError(loaded)).toBe("peer peer1 referencing non existing bfd profile my-bfd-profile");
@@ -23,7 +23,7 @@ describe("the texts of the documents", () => {
     expect(lastError(load({ peers, bfdProfiles: [profile("my-bfd-profile")] }))).toBe("");
   });
 
-  test("of a Secret that is missing", () => {
+  test("about a missing Secret", () => {
     const peers = [peer("peer1", { passwordSecret: { name: "bgp-password" } })];
     const loaded = load({ peers });
     expect(lastError(loaded)).toBe(
@@ -33,7 +33,7 @@ describe("the texts of the documents", () => {
     expect(lastError(load({ peers, secrets: [secret("bgp-password")] }))).toBe("");
   });
 
-  test("of a Secret of another type, with a space at the end of the first line", () => {
+  test("about a Secret of another type, with a space at the end of the first line", () => {
     const peers = [peer("peer-with-secret", { peerAddress: "192.168.1.2", passwordSecret: { name: "bgp-password" } })];
     const loaded = load({ peers, secrets: [secret("bgp-password", { type: "Opaque" })] });
     expect(lastError(loaded)).toBe(
@@ -42,14 +42,14 @@ describe("the texts of the documents", () => {
     expect(loaded.failures).toMatchObject([{ class: "Permanent", reason: "ValidationFailed" }]);
   });
 
-  test("of a Secret without a password", () => {
+  test("about a Secret without a password", () => {
     const peers = [peer("p", { passwordSecret: { name: "bgp-password" } })];
     expect(lastError(load({ peers, secrets: [secret("bgp-password", { data: { user: "" } })] }))).toBe(
       'parsing peer p password not specified in the secret "metallb-system"/"bgp-password"\nfailed to parse peer p password secret',
     );
   });
 
-  test("of two AS numbers of our own", () => {
+  test("about two own AS numbers", () => {
     const peers = [peer("a", { peerAddress: "1.2.3.5" }), peer("b", { peerAddress: "1.2.3.4", myASN: 64_600 }, { hour: 1 })];
     const loaded = load({ peers });
     expect(lastError(loaded)).toBe("peer 1.2.3.4 has myAsn different from 1.2.3.5, in FRR mode all myAsn must be equal");
@@ -57,7 +57,7 @@ describe("the texts of the documents", () => {
     expect([...loaded.config.peers.keys()]).toEqual(["a"]);
   });
 
-  test("of an alias that nobody has defined", () => {
+  test("about an undefined community alias", () => {
     const bgpAdvertisements = [bgpAd("ad", { communities: ["no-advertise"] })];
     const loaded = load({ bgpAdvertisements });
     expect(lastError(loaded)).toBe('invalid community format: no-advertise\ninvalid community "no-advertise" in BGP advertisement');
@@ -67,7 +67,7 @@ describe("the texts of the documents", () => {
     expect(healed.config.bgpAds.get("ad")?.communities).toEqual(["65535:65282"]);
   });
 
-  test("of IPv6 over a session with BFD echo", () => {
+  test("about IPv6 over a session with BFD echo", () => {
     const parts = {
       pools: [pool("six", ["2001:db8::/120"])],
       peers: [peer("p", { bfdProfile: "fast" })],
@@ -101,7 +101,7 @@ test("all problems are reported at once, sorted, each with its owner and field",
   ]);
 });
 
-test("names and raw lines that are no text are kept from FRR", () => {
+test("names and raw lines with control characters are not sent to FRR", () => {
   expect(failureTexts(load({ peers: [peer("p\nexit")], extras: "router bgp 1\n! \u0007\n" }))).toEqual([
     'N1 BGPPeer/p\nexit metadata.name: "p\\nexit" is not a valid object name',
     "E1 ConfigMap/bgpextras data.extras: extras has a control character in line 2",
@@ -111,7 +111,7 @@ test("names and raw lines that are no text are kept from FRR", () => {
 
 const rangesOf = ({ config }: ReturnType<typeof load>, name: string) => config.pools.get(name)?.ranges;
 
-test("a pool that is the same object as before is not read again", () => {
+test("an unchanged pool object is not parsed again", () => {
   const pools = [pool("same", ["10.0.0.0/24"]), pool("other", ["10.0.1.0/24"])];
   const before = load({ pools });
   const after = load({ pools: [pools[0] as (typeof pools)[0], pool("other", ["10.0.2.0/24"])] });

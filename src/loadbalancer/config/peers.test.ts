@@ -149,12 +149,12 @@ describe("a peer", () => {
     ]);
   });
 
-  test("with a Secret whose password is empty has none", () => {
+  test("with an empty password in its Secret has no password", () => {
     const { config } = load({ peers: [peer("p", { passwordSecret: { name: "s" } })], secrets: [secret("s", { data: { password: "" } })] });
     expect(config.peers.get("p")).not.toHaveProperty("password");
   });
 
-  test("needs its profile, and a good one", () => {
+  test("requires that its BFD profile exists and is valid", () => {
     const peers = [peer("p", { bfdProfile: "fast" })];
     expect(failuresOf({ peers })).toEqual(["T2 BGPPeer/p spec.bfdProfile: peer p referencing non existing bfd profile fast"]);
     expect(failuresOf({ peers, bfdProfiles: [profile("fast", { detectMultiplier: 1 })] })).toEqual([
@@ -217,7 +217,7 @@ describe("two peers", () => {
     expect(failuresOf(two({ peerAddress: "192.0.2.9", vrf: "red", myASN: 1 }))).toEqual([]);
   });
 
-  test("on different nodes may have everything in common, and anything different", () => {
+  test("on different nodes do not conflict", () => {
     const nodes = [node("n1", { rack: "a" }), node("n2", { rack: "b" })];
     const parts = two({ peerAddress: "192.0.2.9", myASN: 1, routerID: "1.1.1.1", ...onRack("a") }, onRack("b"));
     expect(failuresOf({ ...parts, nodes })).toEqual([]);
@@ -227,7 +227,7 @@ describe("two peers", () => {
     expect(failuresOf({ ...everywhere, nodes })).toHaveLength(3);
   });
 
-  test("of one name are one too many", () => {
+  test("of one name conflict", () => {
     expect(failuresOf({ peers: [peer("p"), peer("p", {}, younger)] })).toEqual(["P10 BGPPeer/p metadata.name: peer p already exists"]);
   });
 });

@@ -27,7 +27,7 @@ describe("a pool", () => {
     ["255.255.255.255/32", "these addresses are not usable for Services"],
     ["::1/128", "these addresses are not usable for Services"],
     ["ff02::/16", "these addresses are not usable for Services"],
-  ])("with %j is refused", (text, problem: unknown) => {
+  ])("with %j is rejected", (text, problem: unknown) => {
     const [first = "", ...others] = ofPool([text]);
     expect(others).toEqual([]);
     const start = `A2 IPAddressPool/p spec.addresses[0]: parsing address pool p: invalid CIDR ${JSON.stringify(text)} in pool "p": `;
@@ -42,11 +42,11 @@ describe("a pool", () => {
     [" 192.0.2.1 - 192.0.2.9 "],
     ["2001:db8::1-2001:db8::ff"],
     ["192.0.2.1-192.0.2.1"],
-  ])("with %j is fine", (text) => {
+  ])("with %j is valid", (text) => {
     expect(ofPool([text])).toEqual([]);
   });
 
-  test("of everything has no loopback, no group and nothing that is nobody's", () => {
+  test("of 0.0.0.0/0 and ::/0 excludes loopback, multicast, unspecified and broadcast addresses", () => {
     const { config } = load({ pools: [pool("p", ["0.0.0.0/0", "::/0"])] });
     expect(config.pools.get("p")?.ranges.map(String)).toEqual([
       "1.0.0.0-126.255.255.255",
@@ -56,7 +56,7 @@ describe("a pool", () => {
     ]);
   });
 
-  test("reads host bits away, and IPv4 in IPv6's clothes as IPv4", () => {
+  test("ignores host bits and reads IPv4-mapped IPv6 addresses as IPv4", () => {
     const { config } = load({ pools: [pool("p", ["192.0.2.7/24", "::ffff:10.0.0.0/120", "::ffff:10.0.1.1-::ffff:10.0.1.9"])] });
     expect(config.pools.get("p")?.ranges.map(String)).toEqual(["192.0.2.0/24", "10.0.0.0/24", "10.0.1.1-10.0.1.9"]);
   });
@@ -98,11 +98,11 @@ describe("a pool", () => {
       ["10.0.0.9-10.0.0.11", "10.0.0.0/24"],
       {},
     ],
-  ])("is refused by %s at %s: %s", (rule, field, message, addresses, spec) => {
+  ])("is rejected by %s at %s: %s", (rule, field, message, addresses, spec) => {
     expect(ofPool(addresses, spec)).toEqual([`${rule} IPAddressPool/p ${field}: ${message}`]);
   });
 
-  test("names each entry that another pool has, and no other", () => {
+  test("reports exactly the entries that overlap with another pool", () => {
     const pools = [
       pool("old", ["10.0.0.0/24", "10.0.2.0/24"]),
       pool("young", ["10.0.0.0/25", "10.0.1.0/24", "10.0.2.9-10.0.3.9"], {}, { hour: 1 }),
@@ -113,7 +113,7 @@ describe("a pool", () => {
     ]);
   });
 
-  test("without a name, or with another's, is refused", () => {
+  test("without a name, or with the name of another pool, is rejected", () => {
     expect(
       failuresOf({ pools: [pool("", ["10.0.0.0/24"]), pool("a", ["10.0.1.0/24"]), pool("a", ["10.0.2.0/24"], {}, { hour: 1 })] }),
     ).toEqual([
@@ -128,8 +128,8 @@ const ranges = ({ config }: Loaded, name: string) => config.pools.get(name)?.ran
 const recorded = (claims: ObjectAge["claims"] = { "range/10.0.0.0-10.0.0.255": 0 }): ObjectAge => ({ generation: 2, claims });
 const broken = (spec: Partial<IPAddressPool["spec"]> = {}, born = recorded()) => pool("p", ["10.0.0.0/240"], spec, born);
 
-describe("where nothing is remembered of a pool that is wrong now", () => {
-  test.each<ConfigScope>([CONTROLLER, CLUSTER, { of: "node", node: "n1" }])("it goes on with the ranges of its record, for %j", (view) => {
+describe("an invalid pool without a last good version", () => {
+  test.each<ConfigScope>([CONTROLLER, CLUSTER, { of: "node", node: "n1" }])("keeps the ranges of its recorded claims, for %j", (view) => {
     const loaded = load({ pools: [broken({ autoAssign: false })] }, view);
     expect(states(loaded)).toEqual({ "IPAddressPool/p": "KeptPrevious" });
     expect(ranges(loaded, "p")).toEqual(["10.0.0.0-10.0.0.255"]);
@@ -137,20 +137,20 @@ describe("where nothing is remembered of a pool that is wrong now", () => {
     expect(loaded.failures).toMatchObject([{ rule: "A2", generation: 2 }]);
   });
 
-  test("it goes on so, whatever is recorded afterwards", () => {
+  test("keeps them when more claims are recorded later", () => {
     const first = load({ pools: [broken()] }, CONTROLLER);
     const more = broken({}, recorded({ "range/10.0.0.0-10.0.0.255": 0, "range/10.0.7.0-10.0.7.255": 7 }));
     expect(ranges(load({ pools: [more] }, CONTROLLER, first.lastGood), "p")).toEqual(["10.0.0.0-10.0.0.255"]);
   });
 
-  test("parts of different age are one range again, and what is wrong with whom it is for leaves it out", () => {
+  test("joins claims of different age to one range, and fails if its serviceAllocation is invalid", () => {
     const claims = { "range/10.0.0.0-10.0.0.127": 0, "range/10.0.0.128-10.0.0.255": 3, "range/2001:db8::-2001:db8::f": 3 };
     expect(ranges(load({ pools: [broken({}, recorded(claims))] }), "p")).toEqual(["10.0.0.0-10.0.0.255", "2001:db8::-2001:db8::f"]);
     const everyone = broken({ serviceAllocation: { namespaces: ["shop", "shop"] } });
     expect(states(load({ pools: [everyone] }))).toEqual({ "IPAddressPool/p": "Failed" });
   });
 
-  test("an edit onto the addresses of another leaves both with what they had", () => {
+  test("does not get the addresses of another pool by an edit, and both keep their own", () => {
     const claims = { "range/10.0.0.0-10.0.0.255": 0, "range/10.0.1.0-10.0.1.255": 5, "range/10.0.9.0-10.0.9.255": 5 };
     const pools = [
       pool("p", ["10.0.0.0/24", "10.0.1.0/24", "10.0.9.0/24"], {}, recorded(claims)),
@@ -161,7 +161,7 @@ describe("where nothing is remembered of a pool that is wrong now", () => {
     expect([ranges(loaded, "p"), ranges(loaded, "q")]).toEqual([["10.0.0.0-10.0.0.255"], ["10.0.1.0/24"]]);
   });
 
-  test("it does not go on with what was never its own", () => {
+  test("does not keep ranges that it never had", () => {
     const never = { "range/10.0.1.0-10.0.1.255": 3, "range/10.0.9.0-10.0.9.255": 3 };
     const q = pool("q", ["10.0.1.0/24"], {}, { hour: 1, claims: { "range/10.0.1.0-10.0.1.255": 1 } });
     expect(states(load({ pools: [broken({}, recorded(never)), q] }))["IPAddressPool/p"]).toBe("Failed");
@@ -170,7 +170,7 @@ describe("where nothing is remembered of a pool that is wrong now", () => {
     ];
     const gaveNothing = { ...broken(), status: { ...broken().status, conditions } };
     expect(states(load({ pools: [gaveNothing] }))).toEqual({ "IPAddressPool/p": "Failed" });
-    // What is wrong as a whole asks for nothing, so that none of it is recorded.
+    // An invalid pool claims nothing, so that none of its ranges is recorded.
     expect(claimsOf({ kind: "IPAddressPool", object: pool("p", ["10.0.0.0/24", "nonsense"]) })).toEqual([]);
   });
 });

@@ -18,7 +18,7 @@ const echoing = (echoMode: boolean, more: object = {}): ConfigParts => ({
 });
 
 describe("an advertisement that does not fit a pool", () => {
-  test("goes on with the others when the pool is new, also on a node that is new", () => {
+  test("keeps the other pools when the pool is new, also on a new node", () => {
     const after = { pools: [...pools, narrow], bgpAdvertisements: [ad] };
     const loaded = loadSequence(N1, { pools, bgpAdvertisements: [ad] }, after, after, after);
     expect(loaded.failures).toMatchObject([{ kind: "BGPAdvertisement", name: "ad", rule: "G6" }]);
@@ -26,18 +26,18 @@ describe("an advertisement that does not fit a pool", () => {
     expect(states(loaded)).toMatchObject({ "BGPAdvertisement/ad": "KeptPrevious", "IPAddressPool/narrow": "Applied" });
     const fresh = load(after);
     expect([covered(fresh), states(fresh)["BGPAdvertisement/ad"]]).toEqual([["wide"], "AppliedInPart"]);
-    // It has not been good by having been live in part.
+    // Applied in part does not count as a good version.
     expect(states(loadSequence(N1, after, after))).toMatchObject({ "BGPAdvertisement/ad": "AppliedInPart" });
   });
 
-  test("stays as it was when it is edited", () => {
+  test("keeps its previous version when the edit caused it", () => {
     const bad = both({ aggregationLength: 24 }, edited);
     const loaded = loadSequence(N1, both({}, {}), bad, bad);
     expect(covered(loaded)).toEqual(["narrow", "wide"]);
     expect(loaded.config.bgpAds.get("ad")?.aggregationLength).toBe(32);
   });
 
-  test("goes on with a pool that has become too narrow for it", () => {
+  test("keeps a pool that has become too narrow for it", () => {
     const shrunk = { pools: [pool("wide", ["10.0.0.0/26"], {}, edited)], bgpAdvertisements: [ad] };
     const loaded = loadSequence(N1, { pools, bgpAdvertisements: [ad] }, shrunk, shrunk);
     expect(loaded.failures).toMatchObject([{ rule: "G6" }]);
@@ -45,26 +45,26 @@ describe("an advertisement that does not fit a pool", () => {
     expect(covered(load(shrunk))).toEqual([]);
   });
 
-  test("is not there when it fits nothing", () => {
+  test("is left out if it fits no pool", () => {
     const loaded = load({ pools: [narrow], bgpAdvertisements: [ad] });
     expect(states(loaded)).toMatchObject({ "BGPAdvertisement/ad": "Failed" });
     expect(loaded.config.bgpAds.size).toBe(0);
   });
 
-  test("still announces what it did when echo is turned on in a profile", () => {
+  test("keeps what it announced when a BFD profile turns echo mode on", () => {
     const loaded = loadSequence(N1, echoing(false), echoing(true));
     expect(loaded.failures.map(({ rule }) => rule)).toEqual(["V3"]);
     expect(covered(loaded)).toEqual(["six"]);
     const more = echoing(true, { pools: [pool("six", ["2001:db8::/64"]), pool("new", ["2001:db8:1::/64"])] });
     expect(covered(loadSequence(N1, echoing(false), more, more))).toEqual(["six"]);
-    // Once it fits, everything is announced, and stays so.
+    // Once it fits, everything is announced and stays announced.
     const calm = { ...more, bfdProfiles: [profile("b")] };
     expect(covered(loadSequence(N1, echoing(false), more, calm, more))).toEqual(["new", "six"]);
     expect(covered(load(echoing(true)))).toEqual([]);
   });
 });
 
-test("of two local preferences the one that is announced stays, though the other's object is older", () => {
+test("of two conflicting local preferences the announced one stays, although the other object is older", () => {
   const young = bgpAd("young", { localPref: 200 }, { hour: 1 });
   const loaded = loadSequence(
     N1,

@@ -15,7 +15,7 @@ describe("our own AS number", () => {
   const [a1 = peer("a"), b1 = peer("b")] = asn(64_512, 1);
   const [a2 = peer("a"), b2 = peer("b")] = asn(64_600, 2);
 
-  test("changes when the last of the peers has changed, and until then all sessions stay", () => {
+  test("changes only after all peers have changed it, and all sessions stay until then", () => {
     const half = loadSequence(N1, { peers: [a1, b1] }, { peers: [a2, b1] });
     expect(numbers(half)).toEqual(["a 64512", "b 64512"]);
     expect(half.failures.map(({ rule }) => rule)).toEqual(["F3"]);
@@ -24,7 +24,7 @@ describe("our own AS number", () => {
     expect(whole.failures).toEqual([]);
   });
 
-  test("is the one of the claim that is recorded first, whatever the objects' ages", () => {
+  test("comes from the oldest claim, whatever the age of the objects", () => {
     const peers = [
       peer("old", { myASN: 1 }, { claims: { "asn/default/1": 5, "neighbor/192.0.2.1": 0, "router-id/none": 0 } }),
       peer("young", { myASN: 2, peerAddress: "192.0.2.2" }, { hour: 3, claims: { "asn/default/2": 3 } }),
@@ -32,12 +32,12 @@ describe("our own AS number", () => {
     expect(numbers(load({ peers }))).toEqual(["young 2"]);
   });
 
-  test("is not held by a peer that cannot be", () => {
+  test("is not claimed by an invalid peer", () => {
     const peers = [peer("broken", { myASN: 1, peerAddress: "nowhere" }), peer("good", { myASN: 2, peerAddress: "192.0.2.2" }, { hour: 1 })];
     expect(numbers(load({ peers }))).toEqual(["good 2"]);
   });
 
-  test("is decided also where two bring each other down", () => {
+  test("is decided even if two peers conflict with each other in different claims", () => {
     const peers = [
       peer("a", { myASN: 1, routerID: "1.1.1.1" }, { claims: { "asn/default/1": 1, "router-id/1.1.1.1": 9, "neighbor/192.0.2.1": 0 } }),
       peer("b", { myASN: 2, routerID: "2.2.2.2", peerAddress: "192.0.2.2" }, { claims: { "asn/default/2": 9, "router-id/2.2.2.2": 2 } }),
@@ -47,7 +47,7 @@ describe("our own AS number", () => {
     expect(loaded.failures.map(({ name, rule }) => `${name} ${rule}`)).toEqual(["b F3", "b F1"]);
   });
 
-  test("of a form that is kept gives way to an older claim, too", () => {
+  test("of a kept version yields to an older claim", () => {
     const older = peer("b", { myASN: 2, peerAddress: "192.0.2.2", passwordSecret: { name: "s" } }, { claims: { "asn/default/2": 1 } });
     const claims = { "asn/default/1": 5, "neighbor/192.0.2.1": 5, "router-id/none": 0 };
     const loaded = loadSequence(
@@ -58,7 +58,7 @@ describe("our own AS number", () => {
     expect(numbers(loaded)).toEqual(["b 2"]);
   });
 
-  test("is a matter of each VRF, though the router id is one for all", () => {
+  test("is per VRF, while the router ID is one for all VRFs", () => {
     const peers = [
       peer("a", { vrf: "red", myASN: 1, routerID: "1.1.1.1" }, { hour: 1 }),
       peer("b", { routerID: "2.2.2.2", peerAddress: "192.0.2.2" }),
@@ -73,7 +73,7 @@ describe("our own AS number", () => {
 describe("a node's view", () => {
   const nodes = [node("n1", { rack: "a" }), node("n2", { rack: "b" })];
 
-  test("has the peers and BGP advertisements that select it, and all pools and L2 advertisements", () => {
+  test("contains the peers and BGP advertisements that select it, and all pools and L2 advertisements", () => {
     const parts: ConfigParts = {
       nodes,
       pools: [pool("p", ["10.0.0.0/24"])],
@@ -88,27 +88,27 @@ describe("a node's view", () => {
     expect(load(parts, { of: "controller" })).toMatchObject({ failures: [], resources: [{ kind: "IPAddressPool" }] });
   });
 
-  test("has a peer whose selectors say nothing as a failure everywhere", () => {
+  test("contains a peer with invalid selectors as a failure on every node", () => {
     const peers = [peer("p", { nodeSelectors: [{ matchExpressions: [{ key: "rack", operator: "In", values: [] }] }] })];
     expect(load({ nodes, peers }, N1).failures).toMatchObject([{ rule: "P8" }]);
     const kept = loadSequence(N1, { nodes, peers: [peer("p")] }, { nodes, peers: [peer("p", peers[0]?.spec, edited)] });
     expect([...kept.config.peers.keys()]).toEqual(["p"]);
   });
 
-  test("does not keep what was for a label that the node has no more", () => {
+  test("does not keep a peer that selected a label the node no longer has", () => {
     const before = { nodes, peers: [peer("p", onRack("a"))] };
     const after = { nodes: [node("n1", { rack: "b" })], peers: [peer("p", { myASN: 0 }, edited)] };
     expect(states(loadSequence(N1, before, after))).toEqual({ "BGPPeer/p": "Failed" });
   });
 
-  test("does not keep a peer that has gone to other nodes", () => {
+  test("does not keep a peer that now selects other nodes", () => {
     const loaded = loadSequence(N1, { nodes, peers: [peer("p")] }, { nodes, peers: [peer("p", onRack("b"), edited)] });
     expect(loaded).toMatchObject({ failures: [], resources: [] });
     const bad = loadSequence(N1, { nodes, peers: [peer("p", onRack("b"))] }, { nodes, peers: [peer("p", { myASN: 0 }, edited)] });
     expect(states(bad)).toEqual({ "BGPPeer/p": "Failed" });
   });
 
-  test("a node that is relabeled takes no session from the peer that it has", () => {
+  test("keeps the session of its current peer when a relabel adds a conflicting one", () => {
     const incoming = peer("incoming", { ...onRack("b"), claims: undefined } as never, {
       claims: { "neighbor/192.0.2.1": 0, "asn/default/64512": 0, "router-id/none": 0 },
     });
@@ -118,7 +118,7 @@ describe("a node's view", () => {
     const loaded = loadSequence(N1, parts, relabeled, relabeled);
     expect(loaded.failures).toMatchObject([{ name: "incoming", rule: "F2" }]);
     expect([...loaded.config.peers.keys()]).toEqual(["present"]);
-    // A node that knows nothing goes by the record.
+    // A node without state uses the recorded claims.
     expect([...load(relabeled, N1).config.peers.keys()]).toEqual(["incoming"]);
   });
 });

@@ -11,13 +11,13 @@ function row([id, { text, when, class: of, webhook }]: [string, (typeof RULES)[k
   return `| ${id} | ${texts} | ${when} | ${of} | ${webhook} |`;
 }
 
-test("docs/configuration-errors.md has a row for every rule, as it is, and no other", () => {
+test("docs/configuration-errors.md has exactly one row for every rule", () => {
   const rows = readFileSync(DOCUMENT, "utf8").match(/^\| [A-Z][0-9]+ +\|.*$/gm) ?? [];
   // The formatter pads the columns.
   expect(rows.map((line) => line.replaceAll(/ +/g, " ")).toSorted()).toEqual(Object.entries(RULES).map(row).sort());
 });
 
-test("what is transient passes the webhook", () => {
+test("the webhook admits violations of every transient rule", () => {
   const transient = Object.values(RULES).filter((rule) => rule.class === "Transient");
   expect(new Set(transient.map(({ webhook }) => webhook))).toEqual(new Set(["passes"]));
 });

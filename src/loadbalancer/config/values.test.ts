@@ -36,7 +36,7 @@ test.each<[Partial<BGPPeer["spec"]>, Partial<Peer>]>([
   expect(config.peers.get("p")).toMatchObject(expected);
 });
 
-test("what is not given is not there, rather than undefined", () => {
+test("a field that is not set is absent rather than undefined", () => {
   expect(Object.keys(load({ peers: [peer("p")] }).config.peers.get("p") ?? {})).toEqual([
     "name",
     "generation",
@@ -94,7 +94,7 @@ test("an advertisement selects pools by name or label, or all of them", () => {
   });
 });
 
-test("everything in effect comes in order of its name", () => {
+test("effective objects are sorted by name", () => {
   const { config, resources } = load({ peers: ["c", "a", "b"].map((name, nth) => peer(name, { peerAddress: `192.0.2.${nth + 1}` })) });
   expect([...config.peers.keys()]).toEqual(["a", "b", "c"]);
   expect(resources.map(({ name }) => name)).toEqual(["a", "b", "c"]);

@@ -6,7 +6,7 @@ const warned = (parts: ConfigParts, view?: Parameters<typeof load>[1]) =>
 
 const pools = [pool("red", ["10.0.0.0/24"], {}, { labels: { color: "red" } }), pool("blue", ["10.0.1.0/24"])];
 
-test("a pool that no advertisement covers", () => {
+test("warns about a pool that no advertisement covers", () => {
   const blue =
     "IPAddressPool/blue : No BGPAdvertisement or L2Advertisement covers IPAddressPool blue: its addresses are allocated but not announced";
   expect(warned({ pools, l2Advertisements: [l2Ad("ad", { ipAddressPools: ["red"] })] })).toEqual([blue]);
@@ -17,7 +17,7 @@ test("a pool that no advertisement covers", () => {
   expect(warned({ pools, bgpAdvertisements: [bgpAd("ad")] })).toEqual([]);
 });
 
-test("an advertisement of a pool or to a peer that does not exist, as one that selects none", () => {
+test("warns about an advertisement that names a missing pool or peer, or selects no pool", () => {
   const bgpAdvertisements = [bgpAd("ad", { ipAddressPools: ["red", "green"], peers: ["tor", "nobody"] })];
   const l2Advertisements = [l2Ad("all"), l2Ad("none", { ipAddressPools: ["green"] })];
   expect(warned({ pools, peers: [peer("tor")], bgpAdvertisements, l2Advertisements })).toEqual([
@@ -28,7 +28,7 @@ test("an advertisement of a pool or to a peer that does not exist, as one that s
   ]);
 });
 
-test("an advertisement for no node, where nodes are known", () => {
+test("warns about an advertisement that selects no node, if nodes are known", () => {
   const parts = { pools, bgpAdvertisements: [bgpAd("ad", onRack("z"))], l2Advertisements: [l2Ad("l2", onRack("a"))] };
   const warning = "BGPAdvertisement/ad spec.nodeSelectors: BGPAdvertisement ad selects no node";
   expect(warned({ ...parts, nodes: [node("n1", { rack: "a" })] })).toEqual([warning]);
@@ -40,7 +40,7 @@ test("on a node, an advertisement for another node still covers its pools", () =
   expect(warned({ pools, nodes, bgpAdvertisements: [bgpAd("ad", onRack("b"))] }, { of: "node", node: "n1" })).toEqual([]);
 });
 
-test("a pool that is broken is a failure, and no warning", () => {
+test("an invalid pool is a failure, not a warning", () => {
   expect(warned({ pools: [pool("bad", ["nonsense"])] })).toEqual([]);
   expect(warned({ pools: [pool("bad", ["nonsense"])], l2Advertisements: [l2Ad("ad", { ipAddressPools: ["bad"] })] })).toEqual([
     "L2Advertisement/ad spec.ipAddressPools: L2Advertisement ad selects no IPAddressPool",
@@ -49,7 +49,7 @@ test("a pool that is broken is a failure, and no warning", () => {
 
 const at = (name: string, ...addresses: string[]) => ({ ...node(name), addresses });
 
-test("a pool with the address of a node, which a Service could get", () => {
+test("warns about a pool that contains the address of a node", () => {
   const own = pool("own", ["10.0.0.0/24"]);
   const nodes = [at("n0", "10.0.0.1"), at("n1", "10.0.0.2", "10.0.1.3"), at("n2", "nonsense", "fe80::1%eth0"), node("n3")];
   expect(warned({ pools: [own, pool("far", ["10.9.0.0/24"])], nodes, l2Advertisements: [l2Ad("all")] })).toEqual([

@@ -61,13 +61,13 @@ class World {
     if (patch) this.#flying.push({ name, resourceVersion: found.metadata.resourceVersion ?? "", patch, isGivenUp: false });
   }
 
-  /** Nobody waits for the answer to a write any more; it may arrive nevertheless. */
+  /** The controller no longer waits for the response to a write; the write may still arrive. */
   giveUp(nth: number): void {
     const write = this.#flying[nth % Math.max(1, this.#flying.length)];
     if (write) write.isGivenUp = true;
   }
 
-  /** Writes are under way at the same time, and arrive in any order; one that comes too late is refused. */
+  /** Writes are under way at the same time, and arrive in any order; one that comes too late is rejected. */
   land(nth: number): void {
     const [first] = this.#flying.splice(nth % Math.max(1, this.#flying.length), 1);
     const found = first && this.services.get(first.name);
@@ -85,14 +85,14 @@ class World {
     this.#assigner.configure(loaded(pools));
   }
 
-  /** Some of what is on its way arrives, the rest never does; then another leads. */
+  /** Some writes in flight arrive, the others never do; then another controller leads. */
   crash(arriving: number): void {
     for (let nth = 0; nth < arriving; nth++) this.land(nth);
     this.#flying = [];
     this.#assigner = this.#lead();
   }
 
-  /** Looks at those, then at whoever is woken, and has all writes arrive, until nothing moves; in vain after too many rounds. */
+  /** Reconciles these, then all that are woken, and delivers all writes until nothing changes; false after too many rounds. */
   converge(first: "everyone" | "those unmet and woken" = "everyone"): boolean {
     const woken = this.#woken.splice(0).map((key) => key.slice("shop/".length));
     let keys = first === "everyone" ? [...this.services.keys()] : [...new Set([...this.#unmet, ...woken])];
@@ -106,7 +106,7 @@ class World {
     return false;
   }
 
-  /** Whoever serves the other class gives one of its Services what it sees nobody have. */
+  /** The controller of the other class assigns one of its Services an address that no Service publishes. */
   theirHand(name: string, last: number): void {
     const found = this.services.get(name);
     const ip = `192.0.2.${last}`;
@@ -152,7 +152,7 @@ class World {
     return ips.filter((ip, nth) => ips.indexOf(ip) !== nth);
   }
 
-  /** Of the others nobody announces anything. */
+  /** The others are not announced. */
   #served(): Service[] {
     return [...this.services.values()].filter((one) => isOurs(one, undefined));
   }
@@ -265,7 +265,7 @@ describe("through any history of edits, lost writes and changes of leader", { ti
 
   const history = fc.array(step, { minLength: 30, maxLength: 120, size: "max" });
 
-  test("no two Services ever show the same address", () => {
+  test("no two Services ever publish the same address", () => {
     fc.assert(
       fc.property(history, (steps) => {
         const world = new World([pool("main", ["192.0.2.0-192.0.2.3"])]);
@@ -278,7 +278,7 @@ describe("through any history of edits, lost writes and changes of leader", { ti
     );
   });
 
-  test("when pools change it is enough to look at those who lack something, and at those who are woken", () => {
+  test("after a change of pools it is enough to reconcile Services that lack an address or are woken", () => {
     fc.assert(
       fc.property(history, shape, (steps, ranges) => {
         const world = new World([pool("main", ["192.0.2.0-192.0.2.3"])]);
@@ -324,7 +324,7 @@ describe("through any history of edits, lost writes and changes of leader", { ti
     expect(met).toBeGreaterThan(0);
   });
 
-  test("everyone settles, and no address is left while someone without a request of its own waits", () => {
+  test("all Services converge, and none without an explicit request waits while an address is free", () => {
     fc.assert(
       fc.property(history, (steps) => {
         const world = new World([pool("main", ["192.0.2.0-192.0.2.3"])]);

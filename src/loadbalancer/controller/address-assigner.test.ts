@@ -3,11 +3,11 @@ import { pool } from "../testing/announcement-fixtures.ts";
 import type { AddressAssigner } from "./address-assigner.ts";
 import { loaded, open, service } from "../testing/service-fixtures.ts";
 
-describe("who is woken", () => {
+describe("the assigner", () => {
   const [one, two] = [pool("one", ["192.0.2.0/32"]), pool("two", ["192.0.2.1/32"], { autoAssign: false })];
   const fromTwo = { "metallb.io/address-pool": "two" };
 
-  test("by an address that is free again: those who have none, and those who would rather have that one", () => {
+  test("wakes a waiting Service when the address that it requests becomes free", () => {
     const { assigner, woken } = open([one, two]);
     assigner.decide(service("has-two", fromTwo));
     assigner.decide(service("has-one"));
@@ -18,7 +18,7 @@ describe("who is woken", () => {
     expect(woken).toEqual(["shop/has-one"]);
   });
 
-  test("nobody by one who looks in vain for something better", () => {
+  test("wakes no Service for one whose better request is still not available", () => {
     const { assigner, woken } = open([one, two, pool("three", ["192.0.2.2/32"])]);
     assigner.decide(service("has-two", fromTwo));
     for (const name of ["a", "b"]) {
@@ -30,7 +30,7 @@ describe("who is woken", () => {
     expect(woken).toEqual([]);
   });
 
-  test("by a pool that is gone: those who had an address of it", () => {
+  test("wakes the Services of a pool that is deleted", () => {
     const { assigner, woken } = open([one]);
     assigner.decide(service("web"));
     assigner.configure(loaded([pool("other", ["198.51.100.0/32"])]));
@@ -38,7 +38,7 @@ describe("who is woken", () => {
   });
 });
 
-test("who leads next knows what is carried before it gives anything, and of two that carry the same the younger moves", () => {
+test("a new leader claims all published addresses before it assigns any, and of two Services with one address the younger moves", () => {
   const { assigner } = open([pool("main", ["192.0.2.0-192.0.2.2"])]);
   const carrying = { loadBalancer: { ingress: [{ ip: "192.0.2.0" }] } };
   const younger = { ...service("a-younger", {}, 9000), status: carrying };
@@ -60,7 +60,7 @@ describe("a Service that loses one of two addresses", () => {
   const halved = pool("both", ["192.0.2.0/32"]);
   const carrying = [{ ip: "192.0.2.0" }, { ip: "2001:db8::" }];
 
-  test.each(["PreferDualStack", "RequireDualStack"] as const)("keeps the other until it has been looked at: %s", (policy) => {
+  test.each(["PreferDualStack", "RequireDualStack"] as const)("keeps the other until it is decided: %s", (policy) => {
     const { assigner } = open([both]);
     assigner.decide(dual(policy));
     assigner.decide(service("older"));
@@ -76,7 +76,7 @@ describe("a Service that loses one of two addresses", () => {
     expect(given(assigner.decide(dual(policy, carrying)))).toEqual(["192.0.2.0"]);
   });
 
-  test("gets two others where a pool has two, and leaves the first to whoever waits for it", () => {
+  test("gets two addresses of another pool that has both, and releases the first", () => {
     const { assigner, woken } = open([both]);
     assigner.decide(dual("PreferDualStack"));
     assigner.decide(service("older"));
@@ -87,7 +87,7 @@ describe("a Service that loses one of two addresses", () => {
     expect(woken).toContain("shop/older");
   });
 
-  test("that a pool of another name has keeps both until then", () => {
+  test("keeps both if its pool is renamed, although it requests the old name", () => {
     const { assigner } = open([both]);
     const naming = dual("RequireDualStack");
     naming.metadata.annotations = { "metallb.io/address-pool": "both" };
@@ -110,7 +110,7 @@ test("an address that a former LoadBalancer still publishes is not published by 
   expect(assigner.decide(service("next")).wanted?.addresses.map(String)).toEqual(["192.0.2.0"]);
 });
 
-test("a pool rings when something of it is taken or given back, and not when the same is said again", () => {
+test("a pool changes when an address is assigned or released, and not by a repeated decision", () => {
   const { assigner, changedPools } = open([pool("main", ["192.0.2.0/30"])]);
   assigner.decide(service("web"));
   assigner.decide(service("web"));
@@ -120,7 +120,7 @@ test("a pool rings when something of it is taken or given back, and not when the
   expect(changedPools).toEqual(["main", "main"]);
 });
 
-test("pools that are told of again are no news to anyone; of others only those ring that are different", () => {
+test("configuring the same pools again changes nothing, and of others only the different pools change", () => {
   const [one, two] = [pool("one", ["192.0.2.0/30"]), pool("two", ["198.51.100.0/30"])];
   const { assigner, changedPools, woken } = open([one, two]);
   assigner.decide(service("web"));
@@ -134,7 +134,7 @@ test("pools that are told of again are no news to anyone; of others only those r
   expect([changedPools, woken]).toEqual([["two", "two", "three"], []]);
 });
 
-test("a pool that is invalid is not in effect, and one that nobody has ever heard of neither", () => {
+test("an invalid pool and an unknown pool are not in effect", () => {
   const { assigner } = open([]);
   assigner.configure(loaded([pool("sound", ["192.0.2.0/30"])], ["odd"]));
   expect(["sound", "odd", "unheard"].map((name) => assigner.isInEffect(name))).toEqual([true, false, false]);
@@ -149,7 +149,7 @@ const theirs = (ips: string[], created = 0, resourceVersion = "1") => {
 const ours = (ip: string, created: number) => ({ ...service("ours", {}, created), status: { loadBalancer: { ingress: [{ ip }] } } });
 
 describe("a Service of another class", () => {
-  test("keeps what it shows, which nobody else gets before it has let go of it", () => {
+  test("keeps its published address, which no other Service gets until it is released", () => {
     const { assigner, woken, changedPools } = open([pool("main", ["192.0.2.0/31"])]);
     assigner.claimAll([service("ours"), theirs(["192.0.2.0", "192.0.2.1"])]);
     expect(assigner.decide(service("ours"))).toMatchObject({ wanted: { addresses: [] }, unmet: { reason: "AllocationFailed" } });
@@ -162,7 +162,7 @@ describe("a Service of another class", () => {
     expect(assigner.usage("main")).toMatchObject({ assignedIPv4: 1n, services: 1 });
   });
 
-  test("and one of ours that show the same: the younger moves", () => {
+  test("publishes the same address as a Service of ours: the younger of the two moves", () => {
     const { assigner } = open([pool("main", ["192.0.2.0/31"])]);
     assigner.claimAll([ours("192.0.2.0", 1000)]);
     assigner.decide(theirs(["192.0.2.0"], 2000));

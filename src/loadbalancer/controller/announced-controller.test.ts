@@ -121,7 +121,7 @@ function harness(lbClass?: string, ingress: { ip: string }[] = [{ ip: "192.0.2.1
   };
 }
 
-test("that the elected node does not answer is said when it stays so, and not while one node takes over from another", async () => {
+test("reports that the elected node does not answer if it persists, and not during a takeover", async () => {
   const { events, reason, says, enqueueAll, end } = harness();
   enqueueAll();
   await pass(15_000);
@@ -146,7 +146,7 @@ test("that the elected node does not answer is said when it stays so, and not wh
   expect((await servicesNotAnnounced.get()).values).toEqual([]);
 });
 
-test("a Service of a class that nobody serves is reported after a minute, until somebody gives it an address", async () => {
+test("a Service of a class without a controller is reported after a minute, until it gets an address", async () => {
   const { events, conditions, edit, enqueueAll, end } = harness("plumbline", []);
   enqueueAll();
   await pass(59_000);
@@ -163,7 +163,7 @@ test("a Service of a class that nobody serves is reported after a minute, until 
   await end();
 });
 
-test("what the controller of another class reports is left alone", async () => {
+test("the condition of another class's controller is left alone", async () => {
   const { conditions, edit, enqueueAll, end } = harness("plumbline", []);
   const theirs = {
     type: "metallb.io/Announced",

@@ -125,7 +125,7 @@ export class AnnouncedReports {
     return this.#options.landscape()?.doubtful.has(nodeOfReport(report) ?? "") ?? false;
   }
 
-  /** A Service of another class. Who serves it reports about it; if nobody gives it an address, nobody would. */
+  /** A Service of another class. Its controller reports about it; without an address there may be no controller. */
   #others(key: string, service: Service | undefined): Result {
     const stored = service?.status?.conditions?.find(({ type }) => type === announcedType);
     const isReported = stored !== undefined && stored.reason !== UNSERVED;

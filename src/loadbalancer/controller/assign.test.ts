@@ -36,25 +36,25 @@ const asking = (name: string) => service(name, { annotations: { "metallb.io/addr
 const texts = ({ wanted }: Decision) => wanted?.addresses.map(String);
 const reasons = ({ events, unmet }: Decision) => [...events, ...(unmet ? [unmet] : [])].map(({ reason }) => reason);
 
-test("a Service that has nothing is given the lowest address", () => {
+test("a Service without an address gets the lowest one", () => {
   const decision = decide(service("web"), context([main]));
   expect(texts(decision)).toEqual(["192.0.2.0"]);
   expect(decision).toMatchObject({ wanted: { pool: "main" }, events: [], deprecated: [] });
 });
 
-test("what is held counts, whatever a stale copy of the Service or a foreign hand shows", () => {
+test("the allocation counts, whatever a stale copy of the Service or another writer shows", () => {
   const assigning = context([main]);
   decide(service("web"), assigning);
   expect(texts(decide(service("web"), assigning))).toEqual(["192.0.2.0"]);
   expect(texts(decide(service("web", { ips: ["192.0.2.3"] }), assigning))).toEqual(["192.0.2.0"]);
 });
 
-test("one that shows two of a family that it has once keeps the first", () => {
+test("a Service with two published addresses of its one family keeps the first", () => {
   const decision = decide(service("web", { ips: ["192.0.2.3", "192.0.2.2"] }), context([main]));
   expect(texts(decision)).toEqual(["192.0.2.3"]);
 });
 
-test("an address outside of every pool is taken back and another one given, in one decision", () => {
+test("an address outside of all pools is replaced in one decision", () => {
   const decision = decide(service("web", { ips: ["203.0.113.1"], annotations: { [FROM]: "main" } }), context([main]));
   expect(texts(decision)).toEqual(["192.0.2.0"]);
   expect(reasons(decision)).toEqual(["ClearAssignment"]);
@@ -63,12 +63,12 @@ test("an address outside of every pool is taken back and another one given, in o
 describe("a Service that is not ours", () => {
   test.each<[string, More]>([
     ["of another class", { loadBalancerClass: "example.com/other", ips: ["192.0.2.1"] }],
-    ["of another type, without a trace of ours", { type: "ClusterIP" }],
+    ["of another type, without our annotation", { type: "ClusterIP" }],
   ])("%s is left alone", (_which, more) => {
     expect(decide(service("web", more), context([main])).wanted).toBeUndefined();
   });
 
-  test("and took the name of one that was keeps what another gave it", () => {
+  test("but has the name of a former one of ours keeps the address of its own controller", () => {
     const assigning = context([main]);
     decide(service("web"), assigning);
     const decision = decide(service("web", { loadBalancerClass: "example.com/other", ips: ["203.0.113.1"] }), assigning);
@@ -76,7 +76,7 @@ describe("a Service that is not ours", () => {
     expect(texts(decide(service("next"), assigning))).toEqual(["192.0.2.0"]);
   });
 
-  test("any more is left with nothing, and its address is free", () => {
+  test("any more loses its address, which becomes free", () => {
     const assigning = context([main]);
     decide(service("web"), assigning);
     const decision = decide(service("web", { type: "ClusterIP", annotations: { [FROM]: "main" } }), assigning);
@@ -86,20 +86,20 @@ describe("a Service that is not ours", () => {
 });
 
 describe("without any pool", () => {
-  test("what another gave stays, and a Service is told that there is none", () => {
+  test("an address of another controller stays, and the event says that no pool is configured", () => {
     const decision = decide(service("web", { ips: ["203.0.113.1"] }), context([]));
     expect(decision.wanted).toBeUndefined();
     expect(decision.unmet).toMatchObject({ reason: "AllocationFailed", message: "No address: no IPAddressPool exists" });
   });
 
-  test("what we gave is taken back", () => {
+  test("an address that we assigned is removed", () => {
     const decision = decide(service("web", { ips: ["192.0.2.1"], annotations: { [FROM]: "main" } }), context([]));
     expect(decision.wanted).toEqual({ addresses: [] });
     expect(reasons(decision)).toEqual(["ClearAssignment", "AllocationFailed"]);
   });
 });
 
-test("an address of a pool that became invalid stays, also for one who has only just come to lead", () => {
+test("an address of a pool that became invalid stays, also after a change of leader", () => {
   const decision = decide(service("web", { ips: ["192.0.2.1"], annotations: { [FROM]: "main" } }), context([], ["main"]));
   expect(texts(decision)).toEqual(["192.0.2.1"]);
   expect(reasons(decision)).toEqual([]);
@@ -116,11 +116,11 @@ describe("a Service with an unreadable request", () => {
     expect(reasons(decide(service("next"), assigning))).toEqual(["AllocationFailed"]);
   });
 
-  test("gets nothing where it has nothing", () => {
+  test("gets no address if it has none", () => {
     expect(decide(service("web", { annotations: garbage }), context([main])).wanted).toBeUndefined();
   });
 
-  test("does not keep what left every pool", () => {
+  test("loses an address that is no longer in any pool", () => {
     const assigning = context([main]);
     decide(service("web"), assigning);
     assigning.allocator.setPools([pool("other", ["198.51.100.0/32"])], new Set());
@@ -129,7 +129,7 @@ describe("a Service with an unreadable request", () => {
     expect(reasons(decision)).toEqual(["ClearAssignment", "LoadBalancerFailed"]);
   });
 
-  test("keeps the address of the family that it still has when it asks for two and has cluster addresses of one", () => {
+  test("keeps the address of its remaining family when it requests two and has one cluster family", () => {
     const assigning = context([pool("both", ["192.0.2.0/31", "2001:db8::/127"])]);
     const annotations = { "metallb.io/loadBalancerIPs": "192.0.2.1,2001:db8::1" };
     expect(texts(decide(service("web", { ...dual, annotations }), assigning))).toEqual(["192.0.2.1", "2001:db8::1"]);
@@ -140,10 +140,10 @@ describe("a Service with an unreadable request", () => {
   });
 });
 
-describe("a Service that asks for something else", () => {
+describe("a Service that requests another address", () => {
   const other = pool("other", ["198.51.100.0/32"], { autoAssign: false });
 
-  test("gets it, and is told what became of the old one", () => {
+  test("gets it, with an event about the released one", () => {
     const assigning = context([main, other]);
     decide(service("web"), assigning);
     const decision = decide(asking("web"), assigning);
@@ -151,7 +151,7 @@ describe("a Service that asks for something else", () => {
     expect(reasons(decision)).toEqual(["ClearAssignment"]);
   });
 
-  test("keeps what it has where that is not to be had", () => {
+  test("keeps its address if the requested one is not available", () => {
     const assigning = context([main, other]);
     decide(asking("holder"), assigning);
     decide(service("web"), assigning);
@@ -160,7 +160,7 @@ describe("a Service that asks for something else", () => {
     expect(decision.unmet?.message).toMatch(/^No address: .*other.*; keeping 192\.0\.2\.0$/);
   });
 
-  test("lets go of nothing while it asks, so that nobody is woken in vain", () => {
+  test("releases nothing while it waits, so that no other Service is woken for nothing", () => {
     const assigning = context([pool("one", ["192.0.2.0/32"]), other]);
     for (const one of [asking("holder"), service("web"), service("waiting")]) decide(one, assigning);
     woken.length = 0;
@@ -170,7 +170,7 @@ describe("a Service that asks for something else", () => {
     expect(woken).toEqual(["shop/web"]);
   });
 
-  test("by address gets that address", () => {
+  test("by loadBalancerIPs gets that address", () => {
     const assigning = context([main]);
     decide(service("web"), assigning);
     expect(texts(decide(service("web", { annotations: { "metallb.io/loadBalancerIPs": "192.0.2.2" } }), assigning))).toEqual(["192.0.2.2"]);
@@ -187,14 +187,14 @@ describe("two families", () => {
     expect(texts(decide(service("web", dual), assigning))).toEqual(["192.0.2.0", "2001:db8::"]);
   });
 
-  test("without room for a second one the first stays, and that is said", () => {
+  test("without a free second address the first stays, with an event", () => {
     const assigning = context([main]);
     const decision = decide(service("web", { ...dual, ips: ["192.0.2.1"] }), assigning);
     expect(texts(decision)).toEqual(["192.0.2.1"]);
     expect(reasons(decision)).toEqual(["AdditionalAssignFailed"]);
   });
 
-  test("of two addresses the one stays whose family is still asked for", () => {
+  test("when one family is dropped, the address of the other stays", () => {
     const assigning = context([both]);
     decide(service("web", dual), assigning);
     const decision = decide(service("web"), assigning);
@@ -211,7 +211,7 @@ describe("two families", () => {
   describe("of a pool that loses one of them", () => {
     const narrow = pool("both", ["192.0.2.0/31"]);
 
-    test("the address that is left stays, and the other is told of", () => {
+    test("the remaining address stays, with an event about the other", () => {
       const assigning = had();
       assigning.allocator.setPools([narrow], new Set());
       const decision = decide(service("web", { ...dual, ips: ["192.0.2.1", "2001:db8::1"] }), assigning);
@@ -220,7 +220,7 @@ describe("two families", () => {
       expect(decision.events[0]?.message).toMatch(/^Released 2001:db8::1: /);
     });
 
-    test("both are replaced where another pool has two", () => {
+    test("both are replaced if another pool has two", () => {
       const assigning = had();
       assigning.allocator.setPools([narrow, pool("wide", ["198.51.100.0/31", "2001:db8:1::/127"])], new Set());
       const decision = decide(service("web", { ...dual, ips: ["192.0.2.1", "2001:db8::1"] }), assigning);
@@ -229,7 +229,7 @@ describe("two families", () => {
     });
   });
 
-  test("where two are required and the pool has one, both come from another pool", () => {
+  test("if two are required and the pool has one, both come from another pool", () => {
     const assigning = context([pool("a-narrow", ["198.51.100.0/31"]), both]);
     decide(service("web"), assigning);
     const decision = decide(service("web", { ...dual, ipFamilyPolicy: "RequireDualStack" }), assigning);
@@ -237,7 +237,7 @@ describe("two families", () => {
   });
 });
 
-test("one that is being deleted keeps what it has, and is given nothing new", () => {
+test("a Service with a deletion timestamp keeps its address and gets no new one", () => {
   const assigning = context([main]);
   const going = service("web", { ips: ["192.0.2.1"] });
   going.metadata.deletionTimestamp = "2026-01-02T00:00:00Z";
@@ -245,7 +245,7 @@ test("one that is being deleted keeps what it has, and is given nothing new", ()
   expect(texts(decide({ ...going, metadata: { ...going.metadata, name: "other" }, status: {} }, assigning))).toEqual([]);
 });
 
-test("when everyone is heard first, one whose own address is gone takes none that another carries", () => {
+test("after all Services are reclaimed, one that lost its address gets none that another publishes", () => {
   const assigning = context([main]);
   const lost = service("a", { ips: ["203.0.113.1"], created: "2026-01-01T00:00:00Z" });
   const carrier = service("b", { ips: ["192.0.2.0"], created: "2026-01-02T00:00:00Z" });
@@ -255,14 +255,14 @@ test("when everyone is heard first, one whose own address is gone takes none tha
 });
 
 describe("the patch", () => {
-  test("is none where the Service shows what it is to show, other fields of its ingress aside", () => {
+  test("is empty if the Service publishes its addresses, whatever other fields its ingress has", () => {
     const published = service("web", { annotations: { [FROM]: "main" } });
     published.status = { loadBalancer: { ingress: [{ ip: "192.0.2.0", ipMode: "VIP" }] } };
     const { wanted } = decide(published, context([main]));
     expect(wanted && patchFor(published, wanted)).toBeUndefined();
   });
 
-  test("carries addresses and pool together, and takes both away", () => {
+  test("sets addresses and pool together, and removes both together", () => {
     const { wanted } = decide(service("web"), context([main]));
     expect(wanted && patchFor(service("web"), wanted)).toEqual({
       metadata: { annotations: { [FROM]: "main" } },

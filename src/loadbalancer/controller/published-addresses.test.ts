@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { PublishedAddressIndex } from "./published-addresses.ts";
 
-test("of two writes against one version either may arrive, so the addresses of both may come to be shown", () => {
+test("of two writes against one resourceVersion either may arrive, so the addresses of both count as published", () => {
   const gone: string[] = [];
   const visible = new PublishedAddressIndex((key) => gone.push(key));
   visible.send("shop/web", "1", ["192.0.2.0"]);
@@ -13,7 +13,7 @@ test("of two writes against one version either may arrive, so the addresses of b
   expect(gone).toEqual(["shop/next"]);
 });
 
-test("a write against an older version can no longer arrive", () => {
+test("a write against an older resourceVersion can no longer arrive", () => {
   const visible = new PublishedAddressIndex(() => undefined);
   visible.send("shop/web", "1", ["192.0.2.0"]);
   visible.send("shop/web", "2", ["192.0.2.1"]);

@@ -54,7 +54,7 @@ function harness(...services: Service[]) {
   return { listed, patches, client, cache };
 }
 
-test("pools that change while a term begins count from its first decision on", async () => {
+test("pools that change while a leader starts count from its first decision on", async () => {
   const { listed, patches, client, cache } = harness(web);
   const begun = vi.fn<() => Promise<Loaded>>(() => Promise.resolve(loaded(pool("old", ["192.0.2.0/32"]))));
   const serving = new ServiceController({

@@ -42,7 +42,7 @@ test("an hour of a persistent other writer causes a few dozen writes and one con
   expect(await contested()).toBe(0);
 });
 
-test("when it has stood for a while it is over, and the next change is put back at once", async () => {
+test("a conflict ends after a quiet time, and the next change is reverted at once", async () => {
   const conflicts = new WriteConflicts();
   conflicts.afterWrite("shop/web", "192.0.2.0");
   fight(conflicts, 10);
