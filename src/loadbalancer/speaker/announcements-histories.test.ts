@@ -148,7 +148,7 @@ class History {
 
 const ONE = { pools: new Set(["one", "two"]) };
 
-test("what was decided step by step is what would be decided of it all at once, whatever came before", () => {
+test("incremental decisions equal a decision from scratch, for any history", () => {
   fc.assert(
     fc.property(steps, (taken) => {
       const history = new History();

@@ -18,7 +18,7 @@ function announcing(...names: string[]): Announcements {
   return announcements;
 }
 
-test("what is decided as before is the same as before, and no change", () => {
+test("an equal decision keeps the same object and is no change", () => {
   const announcements = announcing("web");
   const before = announcements.bgp.get("shop/web");
   expect(before).toHaveLength(1);
@@ -34,21 +34,21 @@ test("an equal configuration is no change, and another one is", () => {
   expect(announcements.bgp.size).toBe(0);
 });
 
-test("a Service that is gone is let go, and only it", () => {
+test("only the announcements of a deleted Service are withdrawn", () => {
   const announcements = announcing("web", "api");
   announcements.put("shop/web", undefined);
   expect(announcements.decide("shop/web")).toEqual({ bgp: true, l2: true });
   expect([...announcements.bgp.keys()]).toEqual(["shop/api"]);
 });
 
-test("while the configuration or the own Node is not known, nothing is let go", () => {
+test("nothing is withdrawn while the own Node is unknown", () => {
   const announcements = announcing("web");
   announcements.setNodes(nodes("b"));
   expect(announcements.decide("shop/web")).toEqual({ bgp: false, l2: false });
   expect(announcements.bgp.has("shop/web")).toBe(true);
 });
 
-test("a Service that goes while the own Node is away is let go all the same", () => {
+test("a Service that is deleted while the own Node is unknown is withdrawn", () => {
   const announcements = announcing("web", "api");
   announcements.setNodes(nodes("b"));
   announcements.put("shop/web", undefined);
@@ -58,7 +58,7 @@ test("a Service that goes while the own Node is away is let go all the same", ()
   expect([...announcements.l2.keys()]).toEqual(["shop/api"]);
 });
 
-test("while nobody has said who is alive, nothing is taken or let go on the local network", () => {
+test("layer 2 decides nothing until the live members are known", () => {
   const announcements = new Announcements("a");
   announcements.configure(config(plain));
   announcements.setNodes(nodes("a", "b"));
@@ -68,7 +68,7 @@ test("while nobody has said who is alive, nothing is taken or let go on the loca
   expect(announcements.decide("shop/web")).toEqual({ bgp: false, l2: true });
 });
 
-test("this node is a candidate with its own interfaces, wherever it stands in the election", () => {
+test("a node that is not elected is a candidate with its own interfaces", () => {
   const announcements = announcing();
   const ads = [
     l2Ad("for-a", { nodeSelectors: [{ matchLabels: { name: "a" } }], interfaces: ["eth1"] }),
@@ -88,7 +88,7 @@ test("this node is a candidate with its own interfaces, wherever it stands in th
   expect(announcements.l2.size).toBe(0);
 });
 
-test("an address that several Services share is wanted once, on the interfaces of all", () => {
+test("a shared address is wanted once, on the interfaces of all its Services", () => {
   const announcements = announcing();
   const ads = [
     l2Ad("one", { serviceSelectors: [{ matchLabels: { app: "web" } }], interfaces: ["eth1"] }),
@@ -106,7 +106,7 @@ test("an address that several Services share is wanted once, on the interfaces o
 
 const concerned = (of: AffectedServices | undefined) => of && { ...of, services: [...of.services] };
 
-describe("whom a change concerns", () => {
+describe("the Services that a change affects", () => {
   const ofShop = [{ matchLabels: { app: "shop" } }];
   const shop = { ...plain, pools: [...plain.pools, pool("other", ["10.0.1.0/24"])] };
 
@@ -122,23 +122,23 @@ describe("whom a change concerns", () => {
   }
 
   test.each([
-    ["an advertisement of a pool: the Services of the pool", { bgpAds: [bgpAd("ad", { localPref: 1 })] }, ["web", "shop"]],
-    ["one of another pool: the Services of that", { bgpAds: [bgpAd("ad"), bgpAd("new", { pools: new Set(["other"]) })] }, ["other"]],
-    ["one for some Services: those", { l2Ads: [l2Ad("l2"), l2Ad("new", { serviceSelectors: ofShop })] }, ["shop"]],
-    ["one that is gone: those that it had", { l2Ads: [] }, ["web", "shop"]],
-    ["a pool that is gone: those that were in it", { pools: plain.pools }, ["other"]],
-    ["a pool that grows: nobody who had an address of it", { pools: [...plain.pools, pool("other", ["10.0.1.0/24", "10.0.2.0/24"])] }, []],
-    ["a BFD profile: nobody", { bfdProfiles: [profile("fast")] }, []],
+    ["an edited advertisement affects the Services of its pool", { bgpAds: [bgpAd("ad", { localPref: 1 })] }, ["web", "shop"]],
+    ["a new advertisement affects the Services of its pool", { bgpAds: [bgpAd("ad"), bgpAd("new", { pools: new Set(["other"]) })] }, ["other"]],
+    ["an advertisement with serviceSelectors affects the selected Services", { l2Ads: [l2Ad("l2"), l2Ad("new", { serviceSelectors: ofShop })] }, ["shop"]],
+    ["a deleted advertisement affects its Services", { l2Ads: [] }, ["web", "shop"]],
+    ["a deleted pool affects its Services", { pools: plain.pools }, ["other"]],
+    ["a pool that grows affects no Service", { pools: [...plain.pools, pool("other", ["10.0.1.0/24", "10.0.2.0/24"])] }, []],
+    ["a BFD profile affects no Service", { bfdProfiles: [profile("fast")] }, []],
   ])("%s", (_, parts, services) => {
     expect(concerned(decided().configure(config({ ...shop, ...parts })))).toEqual({ services, what: "all", tell: "changed" });
   });
 
-  test("peers: all, and all are told of", () => {
+  test("a peer affects all Services, and all are reported", () => {
     const services = ["web", "shop", "other"];
     expect(concerned(decided().configure(config({ ...shop, peers: [peer("tor")] })))).toEqual({ services, what: "all", tell: "all" });
   });
 
-  test("other nodes and who is alive: the local network only", () => {
+  test("other nodes and live members affect layer 2 only", () => {
     const services = ["web", "shop", "other"];
     const announcements = decided();
     expect(concerned(announcements.setNodes(nodes("a", "c")))).toEqual({ services, what: "l2", tell: "changed" });
@@ -146,7 +146,7 @@ describe("whom a change concerns", () => {
     expect(announcements.members(new Set(["a", "c"]))).toBeUndefined();
   });
 
-  test("its own node, or one whose name makes others ambiguous: all", () => {
+  test("the own node, or one that makes status names ambiguous, affects all Services", () => {
     const services = ["web", "shop", "other"];
     const all = { services, what: "all", tell: "all" };
     expect(concerned(decided().setNodes(nodes("b")))).toEqual(all);
@@ -154,7 +154,7 @@ describe("whom a change concerns", () => {
   });
 });
 
-test("names can be mistaken for one another only where the names of nodes can", () => {
+test("status names of Services are ambiguous only if node names are", () => {
   const announcements = announcing("web", "web-b", "api");
   expect(announcements.kin("shop/web")).toEqual([]);
   announcements.setNodes(nodes("a", "b-a"));

@@ -38,20 +38,20 @@ test("Events of an earlier run are not recorded again", () => {
   expect(recorded).toEqual([]);
 });
 
-test("of a Service that is gone nothing is kept in mind", () => {
+test("a deleted Service leaves no state", () => {
   speakerEvents.announced("shop/web", "u1", "bgp", [vip], never);
   rejected("no such device");
   speakerEvents.announced("shop/web", "u1", "bgp", [], never);
   speakerEvents.forget("shop/web");
   recorded.length = 0;
-  // An earlier run of ours may have told of a namesake: whoever asks knows whether that is so.
+  // An earlier run may have recorded it for a Service of the same name: the caller knows.
   speakerEvents.announced("shop/web", "u2", "bgp", [vip], () => true);
   expect(recorded).toEqual([]);
   rejected("no such device");
   expect(recorded).toHaveLength(1);
 });
 
-test("another address is no beginning, and its metric takes the place of the old one", async () => {
+test("another address is no new start, and its metric replaces the old one", async () => {
   speakerEvents.announced("shop/web", "u1", "bgp", [vip], never);
   speakerEvents.announced("shop/web", "u1", "bgp", [parseAddress("10.0.0.2")], never);
   expect(recorded).toHaveLength(1);
@@ -101,7 +101,7 @@ test("candidates without heartbeats are recorded when there is a new one, and no
   expect(recorded).toEqual([warning("b"), warning("b, c"), warning("b, c")]);
 });
 
-test("of many candidates without heartbeats the first are named", () => {
+test("names the first of many candidates without heartbeats", () => {
   speakerEvents.strangers(["b", "c", "d", "e", "f", "g", "h"]);
   expect(recorded).toEqual([expect.stringContaining("no heartbeats from b, c, d, e, f and 2 more; ")]);
 });

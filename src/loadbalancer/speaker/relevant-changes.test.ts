@@ -33,14 +33,14 @@ function heard(...changes: Change<Node>[]): string[] {
   return keys;
 }
 
-test("a heartbeat is no change, and a label is one for those that had it and those that have it", () => {
+test("a Node heartbeat is no change, and a label change notifies the keys of the old and the new label", () => {
   expect(heard({ type: "updated", old: node("1", "then"), object: node("2", "now") })).toEqual([]);
   expect(heard({ type: "updated", old: node("1", "then", { one: "" }), object: node("2", "now", { two: "" }) })).toEqual(["one", "two"]);
   expect(heard({ type: "added", object: node("1", "then", { one: "" }), initial: true })).toEqual(["one"]);
   expect(heard({ type: "deleted", object: node("1", "then", { one: "" }) })).toEqual(["one"]);
 });
 
-test("of Services and slices only what announcing looks at is kept", () => {
+test("the cache keeps only the fields of Services and EndpointSlices that announcing reads", () => {
   expect(
     stripService({
       metadata: {

@@ -36,7 +36,7 @@ const announcedBy = async (service: string) =>
 const withSecret = (name: string, address: string) => peer(name, { peerAddress: address, passwordSecret: { name: "s" } });
 const network = { pools: [pool("pool", ["10.0.0.0/24"])], bgpAdvertisements: [bgpAd("ad")] };
 
-test("without peers FRR is left alone, and the configuration is in effect", async () => {
+test("without peers FRR is not configured, and the configuration is in effect", async () => {
   const harness = new SpeakerHarness(directory);
   await harness.load(network);
   await harness.speaker.carryOutBgp(signal);
@@ -44,7 +44,7 @@ test("without peers FRR is left alone, and the configuration is in effect", asyn
   expect(harness.last).toMatchObject({ finding: { failures: [] }, impairment: undefined });
 });
 
-test("sessions of which nothing is remembered are ended, where no peer is left", async () => {
+test("sessions without saved state are removed if no peer is configured", async () => {
   const harness = new SpeakerHarness(directory);
   harness.spoken = [{ vrf: "default", neighbor: "192.0.2.1", state: "Established", bfd: "N/A" }];
   await harness.load(network);
@@ -52,7 +52,7 @@ test("sessions of which nothing is remembered are ended, where no peer is left",
   expect(harness.passes).toEqual([[]]);
 });
 
-test("of a peer that FRR has no more, nothing that FRR said is left", async () => {
+test("the session state of a removed peer is dropped", async () => {
   const harness = new SpeakerHarness(directory);
   await harness.load({
     ...network,
@@ -66,7 +66,7 @@ test("of a peer that FRR has no more, nothing that FRR said is left", async () =
   expect(harness.forgotten).toEqual([[], ["red 192.0.2.1"], ["default 192.0.2.1"]]);
 });
 
-test("nothing is said of the configuration before it was carried out", async () => {
+test("the configuration is not reported before it is applied", async () => {
   const harness = new SpeakerHarness(directory);
   await harness.load({ ...network, peers: [peer("tor")] });
   harness.speaker.publish();
@@ -75,7 +75,7 @@ test("nothing is said of the configuration before it was carried out", async () 
   expect(harness.states()).toMatchObject({ "BGPPeer/tor": "Applied" });
 });
 
-test("what FRR refuses has failed, or is kept as it was, and has not become good", async () => {
+test("a peer that FRR rejects fails or keeps its previous version, and does not become last good", async () => {
   const harness = new SpeakerHarness(directory);
   await harness.load({ ...network, peers: [peer("tor")] });
   await harness.speaker.carryOutBgp(signal);
@@ -94,7 +94,7 @@ test("what FRR refuses has failed, or is kept as it was, and has not become good
   expect((await harness.memory.lastGood()).has("BGPPeer/new")).toBe(false);
 });
 
-test("an advertisement of which something is left out is live in part", async () => {
+test("an advertisement with a prefix left out is AppliedInPart", async () => {
   const harness = new SpeakerHarness(directory);
   const about = { kind: "BGPAdvertisement", name: "ad", field: "spec", message: "local preference 200 is left out" };
   harness.failures = [{ ...rejection("ad"), ...about, reason: "ValidationFailed" }];
@@ -106,7 +106,7 @@ test("an advertisement of which something is left out is live in part", async ()
   expect(harness.states()).toMatchObject({ "BGPAdvertisement/ad": "Failed" });
 });
 
-test("a peer that FRR has nothing of hears no Service, nor does one from which a prefix is left out", async () => {
+test("a Service is not reported for a rejected peer, nor for a peer from which its prefix is left out", async () => {
   const harness = new SpeakerHarness(directory);
   harness.speaker.service("shop/web", service(["10.0.0.1"], { key: "shop/web" }));
   harness.speaker.service("shop/api", service(["10.0.0.2"], { key: "shop/api" }));
@@ -163,7 +163,7 @@ test("an unreadable Secret affects only its peers: one keeps its last good versi
   expect(harness.last?.impairment).toBeUndefined();
 });
 
-test("one Service more is one decision, and one pass for as many as have come", async () => {
+test("each new Service takes one decision, and all of them one BGP pass", async () => {
   const harness = new SpeakerHarness(directory);
   await harness.load({ ...network, peers: [peer("tor")] });
   harness.rung.length = 0;
@@ -180,7 +180,7 @@ test("one Service more is one decision, and one pass for as many as have come", 
   expect(harness.rung).toEqual([]);
 });
 
-test("addresses stay until the live agents are known, and while that is no longer reported", async () => {
+test("addresses stay until the live members are known, and while they are no longer reported", async () => {
   const harness = new SpeakerHarness(directory);
   harness.speaker.service("shop/web", service(["10.0.0.1"], { key: "shop/web" }));
   await harness.speaker.members(undefined);
@@ -198,7 +198,7 @@ test("addresses stay until the live agents are known, and while that is no longe
   expect(harness.wanted.at(-1)).toEqual([]);
 });
 
-test("what was said before a restart holds until the addresses were looked at, and is not swept away", async () => {
+test("a layer 2 status of an earlier run stays until the addresses are observed", async () => {
   const harness = new SpeakerHarness(directory);
   harness.hasL2Report = true;
   harness.addressState = { is: "standby" };
@@ -222,7 +222,7 @@ test("the heartbeat history of an agent is restored by the next one before any a
   expect([after.remembered, after.wanted]).toEqual([[["b", "silent"]], [[]]]);
 });
 
-test("a Node object that is gone for a moment changes nothing in BGP, and one with another address does", async () => {
+test("BGP ignores a Node object that is briefly gone, and follows its new address", async () => {
   const harness = new SpeakerHarness(directory);
   await harness.load({ ...network, peers: [peer("tor")] });
   harness.rung.length = 0;
@@ -273,7 +273,7 @@ test("a state file that cannot be written affects no announcement, and is report
   rmSync(inTheWay, { recursive: true });
   expect(await harness.speaker.carryOutBgp(signal)).toBeUndefined();
   expect([harness.last?.impairment, harness.events.length]).toEqual([undefined, 2]);
-  // What could not be written then is there now.
+  // The state that could not be written before is on disk now.
   expect(await new SpeakerStateStore(directory, log).addresses()).toMatchObject([{ service: "shop/web" }]);
 });
 
@@ -302,7 +302,7 @@ test("an Event of an earlier run is not recorded again, unless the Service is a 
   expect(harness.events).toEqual(['announcing from node "a" with protocol "bgp"']);
 });
 
-test("the same holds for who answers on the local network", async () => {
+test("a layer 2 Event of an earlier run is not recorded again, unless the Service is a new one of that name", async () => {
   const harness = new SpeakerHarness(directory);
   harness.hasL2Report = true;
   harness.addressState = { is: "holding", since: new Date(), interfaces: ["eth0"] };

@@ -72,7 +72,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test("what was said of a session before a restart stays while FRR does not know the peer yet, and goes with the peer", async () => {
+test("a session status of an earlier run stays until FRR knows the peer, and is deleted with the peer", async () => {
   harness = new WritersHarness({ BGPSessionStatus: ["a-tor", "a-gone"] });
   await vi.advanceTimersByTimeAsync(100);
   harness.reports.sessions(peers, [], new Set());
@@ -94,7 +94,7 @@ test("no Service status is written while the Node is gone", async () => {
   expect(await harness.writes("ServiceBGPStatus")).toEqual(["create shop/web-a", "patchStatus shop/web-a"]);
 });
 
-test("what happens before the state of the node is there can be told of it all the same", async () => {
+test("Events can refer to the ConfigurationState before it exists", async () => {
   harness = new WritersHarness();
   expect(harness.reports.state).toEqual({ metadata: { name: "speaker-a", namespace: "metallb-system" } });
   harness.reports.configuration();
@@ -106,7 +106,7 @@ const vip = parseAddress("10.0.0.1");
 const elected = { node: "a", addresses: [vip], candidates: ["a", "b"] };
 const holding = (since: number): AddressState => ({ is: "holding", since: new Date(since), interfaces: ["eth0"] });
 const say = (state: AddressState) => harness.reports.holder("shop/web", "u1", elected, () => state, { is: "on" });
-/** What node `b` says in the object of the Service. */
+/** The ServiceL2Status as node `b` writes it. */
 const reportOfOther = (status: "True" | "False") => ({
   metadata: { name: "web", namespace: "shop", labels: { "metallb.io/node": "b" }, annotations: { "plumbline.dev/node": "b" } },
   status: { node: "b", service: "web", conditions: [{ type: "Announced", status }] },
@@ -119,13 +119,13 @@ const overwrite = (status: "True" | "False") =>
 const REPORTED = ["create shop/web", "patchStatus shop/web"];
 const TAKEN = ["patch shop/web", "patchStatus shop/web"];
 
-test("while a node asks for an address nothing is said, and when it answers it is said once", async () => {
+test("no status is written while an address is probed, and one when the node announces it", async () => {
   harness = new WritersHarness();
   for (const state of [{ is: "standby" }, { is: "probing" }] as const) say(state);
   expect(await harness.writes("ServiceL2Status")).toEqual([]);
   for (let pass = 0; pass < 3; pass++) say(holding(1));
   expect(await harness.writes("ServiceL2Status")).toEqual(REPORTED);
-  // It has said that it answers, and no longer does.
+  // It has reported the address as announced, and no longer announces it.
   say({ is: "probing" });
   expect(await harness.writes("ServiceL2Status")).toEqual(["patchStatus shop/web"]);
 });
@@ -135,7 +135,7 @@ test.each([
   ["False", { is: "failed", message: "no" }, []],
   ["True", holding(1), TAKEN],
   ["False", holding(1), TAKEN],
-] as const)("of two members that both believe to be elected, who answers says so: %s, %o", async (theirs, ours, writes) => {
+] as const)("of two members that consider themselves elected, the announcing one writes the status: %s, %o", async (theirs, ours, writes) => {
   harness = new WritersHarness();
   harness.model("ServiceL2Status").add(reportOfOther(theirs));
   await vi.advanceTimersByTimeAsync(100);
@@ -143,7 +143,7 @@ test.each([
   expect(await harness.writes("ServiceL2Status")).toEqual(writes);
 });
 
-test("what one said that is no member any more is nobody's", async () => {
+test("the status of a node that is no longer a member is taken over", async () => {
   harness = new WritersHarness();
   harness.model("ServiceL2Status").add(reportOfOther("True"));
   await vi.advanceTimersByTimeAsync(100);
@@ -154,7 +154,7 @@ test("what one said that is no member any more is nobody's", async () => {
   expect(await harness.writes("ServiceL2Status")).toEqual(TAKEN);
 });
 
-test("of two that both answer, on the halves of a segment that is cut, the later has said it, until it no longer answers", async () => {
+test("of two announcing nodes on a partitioned segment the later keeps the status until it stops announcing", async () => {
   harness = new WritersHarness();
   say(holding(1));
   expect(await harness.writes("ServiceL2Status")).toEqual(REPORTED);
@@ -172,7 +172,7 @@ test("of two that both answer, on the halves of a segment that is cut, the later
   expect(await harness.writes("ServiceL2Status")).toEqual(TAKEN);
 });
 
-test("what another node says is not swept away, and not deleted by one that is elected no more", async () => {
+test("a status of another node is neither swept nor deleted by a node that is no longer elected", async () => {
   harness = new WritersHarness();
   say(holding(1));
   await harness.writes("ServiceL2Status");

@@ -22,11 +22,11 @@ const heartbeats = new Map([
   ["c", "heard"],
 ] as const);
 
-test("a new node remembers nothing", async () => {
+test("a new node has no stored state", async () => {
   expect([await open().lastGood(), await open().applied(), await open().addresses()]).toEqual([new Map(), [], []]);
 });
 
-test("what one agent keeps, the next one knows", async () => {
+test("the next agent reads the state of the previous one", async () => {
   const state = open();
   await state.keep({ lastGood, applied });
   await state.keep({ addresses });
@@ -36,7 +36,7 @@ test("what one agent keeps, the next one knows", async () => {
   expect(statSync(join(directory, "loadbalancer.json")).mode & 0o777).toBe(0o600);
 });
 
-test("the same again is not written", async () => {
+test("unchanged state is not written again", async () => {
   const state = open();
   await state.keep({ lastGood, applied, addresses });
   const { ino } = statSync(join(directory, "loadbalancer.json"));
@@ -44,13 +44,13 @@ test("the same again is not written", async () => {
   expect(statSync(join(directory, "loadbalancer.json")).ino).toBe(ino);
 });
 
-test("what several keep at once is all there", async () => {
+test("concurrent writes are all kept", async () => {
   const state = open();
   await Promise.all([state.keep({ lastGood }), state.keep({ applied }), state.keep({ addresses })]);
   expect([await open().lastGood(), await open().applied(), await open().addresses()]).toEqual([lastGood, applied, addresses]);
 });
 
-test("a directory that cannot be written is an error with its name, and later it is tried again", async () => {
+test("a directory that cannot be written is an error with its path, and the write is retried", async () => {
   const state = open();
   mkdirSync(join(directory, "loadbalancer.json.new", "in-the-way"), { recursive: true });
   expect(state.problem).toBeUndefined();

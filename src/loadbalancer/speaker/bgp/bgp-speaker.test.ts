@@ -10,7 +10,7 @@ const TOR = peer("tor", { bfdProfile: "fast" });
 const PLAIN = config({ peers: [TOR], bfdProfiles: [profile("fast")] });
 const WEB = { "shop/web": [offer("10.0.0.1/32")] };
 
-test("what is needed comes before what needs it, and goes after it", async () => {
+test("fragments are added after their dependencies and removed before them", async () => {
   const { apply, sentLines } = bgpHarness();
   await apply(PLAIN, WEB);
   expect(sentLines()).toEqual(["+ Speaker/base", "+ BFDProfile/fast", "+ BGPPeer/tor", "+ Class/*", "+ Service/shop/web"]);
@@ -30,10 +30,10 @@ test("unchanged Services send nothing to FRR", async () => {
 
 const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`shop/${n}`, [offer(`10.1.0.${n}/32`)]]));
 
-describe("all that FRR has", () => {
+describe("the running configuration", () => {
   afterEach(() => vi.useRealTimers());
 
-  test("is read back after every change but that of Services, and after these now and then", async () => {
+  test("is read back after every change except of Services, and after those once per interval", async () => {
     vi.useFakeTimers({ toFake: ["performance"] });
     const { frr, apply } = bgpHarness();
     const reads: boolean[] = [];
@@ -55,7 +55,7 @@ describe("all that FRR has", () => {
     expect(reads.at(-1)).toBe(true);
   });
 
-  test("is read back when the route of a Service has not come, or not gone", async () => {
+  test("is read back when the route of a Service is missing, or is not withdrawn", async () => {
     const { frr, apply } = bgpHarness();
     await apply(PLAIN, WEB);
     frr.ignores.add("10.0.0.2/32");
@@ -67,7 +67,7 @@ describe("all that FRR has", () => {
     expect(frr.isRead).toBe(true);
   });
 
-  test("is left unread where a prefix goes with one Service and stays for another", async () => {
+  test("is not read back when another Service still has the removed prefix", async () => {
     const { frr, apply } = bgpHarness();
     const shared = { ...WEB, "shop/kin": WEB["shop/web"] };
     await apply(PLAIN, shared);
@@ -75,7 +75,7 @@ describe("all that FRR has", () => {
     expect(frr.isRead).toBe(false);
   });
 
-  test("is read back when FRR cannot be asked for a route", async () => {
+  test("is read back when a route cannot be queried", async () => {
     const { frr, apply } = bgpHarness();
     await apply(PLAIN, WEB);
     vi.spyOn(frr, "tagOf").mockImplementation(() => {
@@ -85,7 +85,7 @@ describe("all that FRR has", () => {
     expect(frr.isRead).toBe(true);
   });
 
-  test("is read back after so many Services that to ask for each takes longer", async () => {
+  test("is read back after more Services than are worth a query each", async () => {
     const { frr, apply } = bgpHarness();
     await apply(PLAIN, WEB);
     await apply(PLAIN, { ...WEB, ...many(100) });
@@ -94,7 +94,7 @@ describe("all that FRR has", () => {
     expect(frr.isRead).toBe(true);
   });
 
-  test("is read back when it refused something", async () => {
+  test("is read back when FRR rejects a line", async () => {
     const { frr, apply } = bgpHarness();
     await apply(PLAIN, WEB);
     frr.rejects = ({ owner }) => (owner === "Service/shop/api" ? "no" : undefined);
@@ -104,7 +104,7 @@ describe("all that FRR has", () => {
 });
 
 describe("the boot file", () => {
-  test("is as FRR is also after a pass that broke off", async () => {
+  test("matches FRR after an aborted pass", async () => {
     const { frr, speaker, apply } = bgpHarness();
     await apply(PLAIN, WEB);
     frr.rejects = ({ owner }) => {
@@ -117,7 +117,7 @@ describe("the boot file", () => {
     expect(frr.boot.match(/ network 10\S+/g)).toEqual([" network 10.0.0.1/32", " network 10.0.0.2/32"]);
   });
 
-  test("stays as it was where the first pass broke off, for FRR may have more than is known", async () => {
+  test("is not written if the first pass aborts, since FRR may have unknown lines", async () => {
     const { frr, speaker, apply } = bgpHarness();
     frr.rejects = ({ owner }) => {
       if (owner.startsWith("Class/")) throw new Error("cut");
@@ -130,7 +130,7 @@ describe("the boot file", () => {
 
   afterEach(() => vi.useRealTimers());
 
-  test("is what FRR has, and written anew when that has changed", async () => {
+  test("matches FRR and is written again after a change", async () => {
     const { frr, speaker, apply } = bgpHarness();
     await apply(PLAIN, WEB);
     expect(frr.boot).toContain("network 10.0.0.1/32 route-map class-");
@@ -158,7 +158,7 @@ describe("the boot file", () => {
     expect(frr.boot.match(/ network 10/g)).toHaveLength(21);
   });
 
-  test("that cannot be written keeps FRR from nothing, is told of, and is tried again", async () => {
+  test("that cannot be written does not block FRR, is reported, and is retried", async () => {
     const { frr, speaker, apply } = bgpHarness();
     await apply(PLAIN, WEB);
     frr.disk = "full";
@@ -173,8 +173,8 @@ describe("the boot file", () => {
   });
 });
 
-describe("what FRR refuses", () => {
-  test("is the failure of its resource with FRR's words, and costs no other", async () => {
+describe("a rejected fragment", () => {
+  test("fails its resource with FRR's message, and no other", async () => {
     const { frr, speaker, apply } = bgpHarness();
     frr.rejects = ({ owner }) => (owner === "BGPPeer/bad" ? "% Invalid password length 99." : undefined);
     const bad = peer("bad", { address: "10.255.0.9" });
@@ -194,7 +194,7 @@ describe("what FRR refuses", () => {
     expect(speaker.rejections).toEqual({ ...NOTHING_REJECTED, peers: new Set(["bad"]) });
   });
 
-  test("leaves the earlier form, which is remembered as what is applied", async () => {
+  test("keeps the previous version, which stays recorded as applied", async () => {
     const { frr, speaker, apply } = bgpHarness();
     await apply(PLAIN);
     const before = frr.has.get("BGPPeer/tor");
@@ -204,7 +204,7 @@ describe("what FRR refuses", () => {
     expect(speaker.rejections).toEqual(NOTHING_REJECTED);
   });
 
-  test("of a class is the failure of its advertisements, and their Services keep what they had", async () => {
+  test("of a prefix class fails its advertisements, and their Services keep the previous class", async () => {
     const { frr, apply } = bgpHarness();
     await apply(PLAIN, WEB);
     const before = frr.has.get("Service/shop/web");
@@ -215,7 +215,7 @@ describe("what FRR refuses", () => {
     expect([...frr.has.keys()].filter((owner) => owner.startsWith("Class/"))).toHaveLength(1);
   });
 
-  test("of a Service names it with its namespace", async () => {
+  test("of a Service is reported with its namespace", async () => {
     const { frr, speaker, apply } = bgpHarness();
     frr.rejects = ({ owner }) => (owner === "Service/shop/web" ? "no" : undefined);
     expect((await apply(PLAIN, WEB)).failures).toMatchObject([{ kind: "Service", namespace: "shop", name: "web" }]);
@@ -225,7 +225,7 @@ describe("what FRR refuses", () => {
     expect(speaker.rejections).toEqual(NOTHING_REJECTED);
   });
 
-  test("is also what does not go together with the rest, of which FRR is not told", async () => {
+  test("is not sent to FRR if it conflicts with another advertisement", async () => {
     const { speaker, apply } = bgpHarness();
     const contrary = [
       offer("10.0.0.1/32", { localPref: 100 }),
@@ -236,7 +236,7 @@ describe("what FRR refuses", () => {
     expect(speaker.rejections).toEqual({ ...NOTHING_REJECTED, leftOut });
   });
 
-  test("of the extras is theirs", async () => {
+  test("of the raw lines fails the ConfigMap", async () => {
     const { frr, apply } = bgpHarness();
     frr.rejects = ({ owner }) => (owner === "ConfigMap/bgpextras" ? "Unknown command" : undefined);
     expect((await apply(config({ extras: "nonsense\n" }))).failures).toMatchObject([{ kind: "ConfigMap", name: "bgpextras" }]);
@@ -254,8 +254,8 @@ test("conflicting attributes are left out, and the advertisement fails with the 
 
 const two = (myAsn: number) => config({ peers: [peer("a", { myAsn }), peer("b", { myAsn, address: "10.255.0.3" })] });
 
-describe("another AS for the node", () => {
-  test("is a rebuild, after which all is said again", async () => {
+describe("a new AS number of the node", () => {
+  test("rebuilds the BGP instance and sends everything again", async () => {
     const { frr, apply, sentLines } = bgpHarness();
     await apply(two(64500), WEB);
     const { failures } = await apply(two(64600), WEB);
@@ -264,7 +264,7 @@ describe("another AS for the node", () => {
     expect(print(merge([...frr.has.values()]))).not.toContain("64500");
   });
 
-  test("leaves nothing of the old one for a peer that FRR refuses", async () => {
+  test("leaves no line with the old AS for a peer that FRR rejects", async () => {
     const { frr, apply } = bgpHarness();
     await apply(two(64500), WEB);
     frr.rejects = ({ owner }) => (owner === "BGPPeer/b" ? "no" : undefined);
@@ -286,14 +286,14 @@ test("changes by others in FRR are reported as drift, and lines that FRR does no
   expect(failures).toMatchObject([{ kind: "BGPPeer", name: "tor", reason: "ApplicationFailed" }]);
 });
 
-test("what a Service left that went while no speaker ran is no drift", async () => {
+test("lines of a Service that was deleted while no speaker ran are no drift", async () => {
   const { frr, apply } = bgpHarness();
   frr.finished = { foreign: ["router bgp 64500 / address-family ipv4 unicast / network 10.0.0.9/32 route-map class-1a2b"], differed: [] };
   expect((await apply(PLAIN)).drift).toEqual([]);
   expect((await apply(PLAIN)).drift).toHaveLength(1);
 });
 
-test("a pass that breaks off is continued by the next one from where it was", async () => {
+test("the next pass continues an aborted one", async () => {
   const { frr, apply, sentLines } = bgpHarness();
   frr.rejects = ({ owner }) => {
     if (owner === "Service/shop/web") throw new Error("FRR is gone");

@@ -45,7 +45,7 @@ function linesOf({ services, classes }: ServicePrefixes, owner: string): string[
     });
 }
 
-test("a Service is one line, in a class that lets it pass to its peers", () => {
+test("a Service is one network line, in a prefix class that its peers permit", () => {
   const { services, classes } = networks({ "shop/web": [offer("10.0.0.1/32", { communities: ["64512:1"], localPref: 100 })] }, [
     TOR,
     SPINE,
@@ -86,8 +86,8 @@ test("ten thousand Services of one advertisement share one class", () => {
   expect([services.size, classes.size]).toEqual([10_000, 1]);
 });
 
-describe("who hears what", () => {
-  test("is for the advertisement's peers and the families that they speak", () => {
+describe("a prefix", () => {
+  test("is permitted to the peers of its advertisement with its address family", () => {
     const v6 = peer("v6", { address: "fd00::2" });
     const services = { "shop/web": [offer("10.0.0.1/32", { peers: ["spine", "v6"] }), offer("fd00:1::1/128", { peers: ["spine", "v6"] })] };
     expect(linesOf(networks(services, [TOR, SPINE, v6]), "Service/shop/web")).toEqual([
@@ -96,7 +96,7 @@ describe("who hears what", () => {
     ]);
   });
 
-  test("is in each instance that has one of them", () => {
+  test("is announced in each BGP instance with one of these peers", () => {
     const red = peer("red", { vrf: "red", myAsn: 64999 });
     const { services } = networks({ "shop/web": [offer("10.0.0.1/32")] }, [TOR, red]);
     expect(print(services.get("Service/shop/web")?.fragment.lines ?? [])).toMatch(
@@ -104,12 +104,12 @@ describe("who hears what", () => {
     );
   });
 
-  test("is nothing where nobody hears of it", () => {
+  test("is not rendered if no peer receives it", () => {
     expect(networks({ "shop/web": [offer("10.0.0.1/32", { peers: ["unknown"] })] }).services.size).toBe(0);
     expect(networks({ "shop/web": [offer("10.0.0.1/32")] }, []).services.size).toBe(0);
   });
 
-  test("with what a router obeys is said to the peers alone, lest FRR obey it and tell nobody", () => {
+  test("gets a well-known community in the outbound route-map only, since FRR would obey no-export itself", () => {
     const { classes } = networks({ "shop/web": [offer("10.0.0.1/32", { communities: ["64512:1", "65535:65281"] })] });
     const text = print([...classes.values()][0]?.fragment.lines ?? []);
     expect(text).toMatch(
@@ -117,7 +117,7 @@ describe("who hears what", () => {
     );
   });
 
-  test("may be another thing for each peer", () => {
+  test("may have other attributes for each peer", () => {
     const services = {
       "shop/web": [
         offer("10.0.0.1/32", { advertisement: "a", localPref: 100, peers: ["tor"] }),
@@ -129,7 +129,7 @@ describe("who hears what", () => {
     ]);
   });
 
-  test("has the communities in FRR's order, and large ones apart", () => {
+  test("has its communities in FRR's order, and large ones on a line of their own", () => {
     const communities = ["64512:20", "64512:3", "large:64512:20:1", "large:64512:3:1", "0:0"];
     expect(linesOf(networks({ "shop/web": [offer("10.0.0.1/32", { communities })] }), "Service/shop/web")).toEqual([
       "network 10.0.0.1/32 | set community 0:0 64512:3 64512:20 | set large-community 64512:3:1 64512:20:1 | route-map 10.255.0.2-out permit | match tag",
@@ -139,8 +139,8 @@ describe("who hears what", () => {
 
 const some = (from: number, count: number) => Array.from({ length: count }, (_, i) => `64512:${from + i}`);
 
-describe("one prefix of several", () => {
-  test("has the communities of all, whether two advertisements or two Services have it", () => {
+describe("a prefix of several advertisements or Services", () => {
+  test("has the communities of all of them", () => {
     const twoAds = {
       "shop/web": [offer("10.0.0.1/32", { communities: ["1:1"] }), offer("10.0.0.1/32", { advertisement: "b", communities: ["2:2"] })],
     };
@@ -153,7 +153,7 @@ describe("one prefix of several", () => {
     expect(linesOf(networks(twoServices), "Service/shop/web")).toEqual(linesOf(networks(twoServices), "Service/shop/api"));
   });
 
-  test("keeps the local preference of the first Service, and the other advertisement is told why", () => {
+  test("has the local preference of the first Service, and the other advertisement fails with the reason", () => {
     const services = {
       "shop/web": [offer("10.0.0.1/32", { advertisement: "web", localPref: 200, communities: ["2:2"] })],
       "shop/api": [offer("10.0.0.1/32", { advertisement: "api", localPref: 100, communities: ["1:1"] })],
@@ -165,7 +165,7 @@ describe("one prefix of several", () => {
     ]);
   });
 
-  test("goes without what would make more than 63 communities of it", () => {
+  test("leaves out an advertisement that would make more than 63 communities", () => {
     const services = {
       "shop/web": [
         offer("10.0.0.1/32", { advertisement: "a", communities: some(0, 63) }),
@@ -182,7 +182,7 @@ describe("one prefix of several", () => {
     expect(found.leftOut).toEqual(new Map([["shop/web", [{ advertisement: "b", prefix: "10.0.0.1/32", peers: ["tor"] }]]]));
   });
 
-  test("goes without those of the younger advertisement, whatever the names, and of whichever Service", () => {
+  test("leaves out the younger advertisement, whatever the names and the Service", () => {
     const old = offer("10.0.0.0/24", { advertisement: "z-old", created: 1, communities: some(0, 63) });
     const young = offer("10.0.0.0/24", { advertisement: "a-young", created: 2, communities: some(100, 1) });
     for (const services of [{ "shop/web": [young, old] }, { "shop/a": [young], "shop/b": [old] }, { "shop/a": [old], "shop/b": [young] }]) {
@@ -199,30 +199,30 @@ const tagOf = (found: ServicePrefixes) => Number(tagsOf(found)[0]?.split(" ")[1]
 describe("the tags", () => {
   const offers = [offer("10.0.0.1/32"), offer("10.0.0.2/32", { advertisement: "b", peers: ["tor"] })];
 
-  test("are the same for classes that the same peers hear, so that one more changes no out-map", () => {
+  test("are the same for classes of the same peers, so that another class changes no outbound route-map", () => {
     const found = networks({ a: [offer("10.0.0.1/32")], b: [offer("10.0.0.2/32", { advertisement: "b", communities: ["1:1"] })] });
     expect(new Set(tagsOf(found).map((line) => line.split(" ")[1])).size).toBe(1);
     expect(found.classes.size).toBe(2);
   });
 
-  test("stay whose they are: from what was applied, and without any memory too", () => {
+  test("of a class are stable, from the applied lines and without saved state", () => {
     const first = networks({ "shop/web": offers }, [TOR, SPINE]);
     const applied = [...first.classes.values()].map(({ fragment }) => fragment);
     expect(tagsOf(networks({ "shop/web": offers }, [TOR, SPINE], applied))).toEqual(tagsOf(first));
     expect(tagsOf(networks({ "shop/web": offers.toReversed() }, [SPINE, TOR]))).toEqual(tagsOf(first));
   });
 
-  test("are never those of another class", () => {
+  test("are never reused by another class", () => {
     const tag = tagOf(networks({ "shop/web": [offer("10.0.0.1/32")] }));
     const squatter = { owner: "Class/other", lines: [{ line: "route-map class-other permit 1", inside: [{ line: `set tag ${tag}` }] }] };
     expect(tagOf(networks({ "shop/web": [offer("10.0.0.1/32")] }, [TOR], [squatter]))).toBe(1 + (tag % 65_000));
   });
 });
 
-describe("following what changes", () => {
+describe("an incremental update", () => {
   const web = [offer("10.0.0.1/32")];
 
-  test("leaves the very same fragment where nothing has changed, also when all is worked out anew", () => {
+  test("keeps the same fragment object if nothing changed, also after a full computation", () => {
     const found = networks({ "shop/web": web });
     const before = found.services.get("Service/shop/web");
     networks({ "shop/web": web, "shop/api": [offer("10.0.0.2/32")] }, [TOR], [], found);
@@ -233,7 +233,7 @@ describe("following what changes", () => {
     expect(found.services.size).toBe(1);
   });
 
-  test("comes to what it would come to at once, whatever came before", () => {
+  test("has the result of a full computation, for any history", () => {
     const ads: readonly Offer[] = [
       { advertisement: "x", communities: ["1:1"], localPref: 100 },
       { advertisement: "y", communities: ["2:2"], localPref: 100, peers: ["tor"] },
@@ -270,7 +270,7 @@ function inOrder<T>(map: ReadonlyMap<string, T>): [string, T][] {
   return [...map].sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
-test("neither the order of Services, peers and advertisements nor equal lists instead of the same ones change the outcome", () => {
+test("the result does not depend on the order or the identity of Services, peers and advertisements", () => {
   const drawn = fc.array(
     fc.record({
       service: fc.constantFrom("a/a", "b/b", "c/c"),

@@ -18,7 +18,7 @@ function session(one: Peer): string[] {
   return [...rendered(one).matchAll(/^ neighbor \S+ (.*)$/gm)].map(([, option]) => option ?? "");
 }
 
-test("a plain peer hears nothing by default, and is not listened to", () => {
+test("a peer gets no prefixes by default, and all inbound routes are denied", () => {
   expect(rendered(peer("tor", { address: "10.255.0.2" }))).toBe(`route-map 10.255.0.2-in deny 20
 exit
 !
@@ -46,10 +46,10 @@ exit
 test.each<[string, Partial<Omit<Peer, "address">> & { address?: string }, string[]]>([
   ["multihop", { ebgpMultiHop: true }, ["remote-as 64501", "ebgp-multihop 255"]],
   ["no multihop within the AS", { ebgpMultiHop: true, peerAsn: "internal" }, ["remote-as internal"]],
-  ["an AS number that is found out", { peerAsn: "external" }, ["remote-as external"]],
+  ["a dynamic AS number", { peerAsn: "external" }, ["remote-as external"]],
   ["a local AS number", { localAsn: 65000 }, ["remote-as 64501", "local-as 65000 no-prepend replace-as"]],
   ["a port", { port: 1179 }, ["remote-as 64501", "port 1179"]],
-  ["no port that FRR hides", { port: 179 }, ["remote-as 64501"]],
+  ["no default port, which FRR does not print", { port: 179 }, ["remote-as 64501"]],
   ["timers", { timers: { keepalive: 3, hold: 9 }, connectTime: 5 }, ["remote-as 64501", "timers 3 9", "timers connect 5"]],
   ["timers of zero", { timers: { keepalive: 0, hold: 0 } }, ["remote-as 64501", "timers 0 0"]],
   ["a password", { password: 'p"a$s|s' }, ["remote-as 64501", 'password p"a$s|s']],
@@ -59,13 +59,13 @@ test.each<[string, Partial<Omit<Peer, "address">> & { address?: string }, string
   ["BFD", { bfdProfile: "fast" }, ["remote-as 64501", "bfd", "bfd profile fast"]],
   ["an IPv6 neighbor on the link", { address: "fd00::2" }, ["remote-as 64501", "disable-connected-check"]],
   ["an IPv6 neighbor within the AS", { address: "fd00::2", peerAsn: 64500 }, ["remote-as 64500"]],
-  ["an IPv6 neighbor further away", { address: "fd00::2", ebgpMultiHop: true }, ["remote-as 64501", "ebgp-multihop 255"]],
+  ["an IPv6 neighbor over multihop", { address: "fd00::2", ebgpMultiHop: true }, ["remote-as 64501", "ebgp-multihop 255"]],
   ["an unnumbered neighbor", { interface: "eth0", families: ["IPv4", "IPv6"] }, ["interface remote-as 64501"]],
 ])("%s", (_, more, expected) => {
   expect(session(peer("tor", more))).toEqual(expected);
 });
 
-test("an unnumbered peer and one of both families speak both", () => {
+test("an unnumbered peer and a dual-stack peer activate both address families", () => {
   for (const one of [peer("a", { interface: "eth0", families: ["IPv4", "IPv6"] }), peer("b", { families: ["IPv4", "IPv6"] })]) {
     expect(rendered(one)).toMatch(/ipv4 unicast\n {2}neighbor \S+ activate[^]*ipv6 unicast\n {2}neighbor \S+ activate/);
   }
@@ -85,7 +85,7 @@ describe("the router-id", () => {
     expect(idIn(rendered(peer("a"), peer("b", { address: "10.255.0.3", routerId: "1.2.3.4" })))).toEqual(["1.2.3.4", "1.2.3.4"]);
   });
 
-  test("is else the node's, and of a node without IPv4 it follows from the name", () => {
+  test("is otherwise the node's IPv4 address, or derived from the name of a node without IPv4", () => {
     const of = (name: string) => {
       const [fragment] = peerFragments(config({ peers: [peer("a")] }), { name });
       return idIn(print(fragment?.lines ?? []))[0];
@@ -99,17 +99,17 @@ describe("the router-id", () => {
 
 const withExtras = (extras: string) => print(peerFragments(config({ peers: [peer("a")], extras }), NODE)[0]?.lines ?? []);
 
-test("extras that open the way in take the place of what closes it", () => {
+test("raw lines that permit inbound routes replace the default deny", () => {
   expect(withExtras("route-map 10.255.0.2-in permit 20\n")).not.toContain("route-map 10.255.0.2-in deny");
   expect(withExtras("route-map 10.255.0.2-in permit 10\n")).toContain("route-map 10.255.0.2-in deny 20\n");
 });
 
-test("extras without a line are none", () => {
+test("empty raw lines render no fragment", () => {
   expect(extrasFragment(" \n\n")).toBeUndefined();
   expect(extrasFragment("ip prefix-list x seq 5 permit any\n")?.lines).toEqual([{ line: "ip prefix-list x seq 5 permit any" }]);
 });
 
-test("a BFD profile says only what FRR would not assume", () => {
+test("a BFD profile renders only values that differ from FRR's defaults", () => {
   const fast = profile("fast", { receiveInterval: 100, transmitInterval: 300, detectMultiplier: 5, echoMode: true, minimumTtl: 254 });
   expect(print(profileFragment(fast).lines)).toBe(`bfd
  profile fast
@@ -124,7 +124,7 @@ exit
 
 const nameOf = (name: string) => /profile (\S+)/.exec(print(profileFragment(profile(name)).lines))?.[1] ?? "";
 
-test("a BFD profile whose name FRR has no room for goes by a shorter one, at its peers too", () => {
+test("a BFD profile name that is too long for FRR is shortened, at its peers too", () => {
   const [one, other] = [`${"a".repeat(70)}-one`, `${"a".repeat(70)}-other`];
   expect(nameOf(one)).toMatch(/^a{52}-[0-9a-f]{10}$/);
   expect(nameOf(one)).not.toBe(nameOf(other));

@@ -51,7 +51,7 @@ function harness(readMs = 0) {
   };
 }
 
-test("what is sent is read once, with one question per family, and again only after a change", async () => {
+test("the sent prefixes are read once per address family, and again only after a change", async () => {
   const session = harness();
   const { rib, lines, want, read } = session;
   want("10.0.0.1/32", "2001:db8::1/128");
@@ -72,7 +72,7 @@ test("what is sent is read once, with one question per family, and again only af
   expect(lines).toHaveLength(3);
 });
 
-test("a prefix that is on its way is not reported as missing, one that stays away is, and is seen when it is sent", async () => {
+test("a prefix is reported as missing only if it is not sent for a while, and no longer when it is sent", async () => {
   const session = harness();
   session.want("10.0.0.1/32", "10.0.0.2/32");
   session.rib.add("10.0.0.1/32");
@@ -83,7 +83,7 @@ test("a prefix that is on its way is not reported as missing, one that stays awa
   expect(await session.seconds(60)).toEqual([{ family: "IPv4", wanted: 2, sent: 2 }]);
 });
 
-test("a session from which nothing was read yet reports nothing, and neither does one that is down", async () => {
+test("a session that is down or was not read yet reports nothing", async () => {
   const session = harness();
   session.want("10.0.0.1/32");
   expect(await session.read()).toBeUndefined();
@@ -91,7 +91,7 @@ test("a session from which nothing was read yet reports nothing, and neither doe
   expect(session.lines).toHaveLength(1);
 });
 
-test("what is missing for an hour is read about every minute", async () => {
+test("a prefix that is missing for an hour is read about every minute", async () => {
   const session = harness();
   session.want("10.0.0.1/32");
   await session.seconds(3_600);
@@ -99,7 +99,7 @@ test("what is missing for an hour is read about every minute", async () => {
   expect(session.lines.length).toBeLessThan(150);
 });
 
-test("reads that take long leave FRR alone for most of the time, however often something changes", async () => {
+test("slow reads leave FRR idle most of the time, however often something changes", async () => {
   const session = harness(500);
   const begun = performance.now();
   for (let nth = 0; nth < 300; nth++) {
@@ -110,7 +110,7 @@ test("reads that take long leave FRR alone for most of the time, however often s
   expect((session.lines.length * 500) / (performance.now() - begun)).toBeLessThan(0.06);
 });
 
-test("a session that is back is read anew", async () => {
+test("a re-established session is read again", async () => {
   const session = harness();
   session.want("10.0.0.1/32");
   session.rib.add("10.0.0.1/32");

@@ -96,7 +96,7 @@ test("a session is reported with FRR's state and its start time", async () => {
   await harness.stop();
 });
 
-test("what a session waited for before it first came up is no reset", async () => {
+test("the wait before the first Established is not reported as a reset", async () => {
   const harness = pollOf(only({ bgpState: "OpenSent", lastResetDueTo: "Waiting for peer OPEN" }));
   await vi.advanceTimersByTimeAsync(0);
   expect(harness.poll.sessions).toMatchObject([{ lastResetReason: "Waiting for peer OPEN" }]);
@@ -106,7 +106,7 @@ test("what a session waited for before it first came up is no reset", async () =
   await harness.stop();
 });
 
-test("counters of BFD that cannot be had cost no session its state", async () => {
+test("unavailable BFD counters do not affect the session state", async () => {
   const harness = pollOf(established(1_000, { peerBfdInfo: { status: "Up" } }));
   await vi.advanceTimersByTimeAsync(0);
   harness.bfdIsGone();
@@ -118,7 +118,7 @@ test("counters of BFD that cannot be had cost no session its state", async () =>
   await harness.stop();
 });
 
-test("sessions of several VRFs are told apart, and BFD is N/A where there is none", async () => {
+test("sessions are kept apart by VRF, and BFD is N/A without a BFD peer", async () => {
   const harness = pollOf({ default: { [TOR]: { bgpState: "Active" } }, red: { [TOR]: { bgpState: "Idle" } } });
   await vi.advanceTimersByTimeAsync(0);
   expect(harness.poll.sessions).toEqual([
@@ -128,7 +128,7 @@ test("sessions of several VRFs are told apart, and BFD is N/A where there is non
   await harness.stop();
 });
 
-test("asks every second, and rings only when a state changes", async () => {
+test("polls every second and notifies only about state changes", async () => {
   const harness = pollOf(established(5_000));
   await vi.advanceTimersByTimeAsync(0);
   for (let second = 1; second <= 30; second++) await harness.say(established(5_000 + second * 1_000), { ms: 1_000 });
@@ -147,7 +147,7 @@ test("polls at the configured interval", async () => {
   await harness.stop();
 });
 
-test("a session that goes round without coming up is one state, and each reason is news once", async () => {
+test("a session that cycles without Established counts as one state, and each reason is notified once", async () => {
   const harness = pollOf(only({ bgpState: "Active", lastResetDueTo: "Waiting for NHT" }));
   await vi.advanceTimersByTimeAsync(0);
   const rejected = { lastResetDueTo: "BGP Notification send", lastNotificationReason: "OPEN Message Error/Bad Peer AS" };
@@ -168,7 +168,7 @@ test("a session that goes round without coming up is one state, and each reason 
   await harness.stop();
 });
 
-test("down and up again between two questions is seen", async () => {
+test("a session that went down and up between two polls is noticed", async () => {
   const harness = pollOf(established(3_600_000));
   await vi.advanceTimersByTimeAsync(0);
   await harness.say(established(200));
@@ -176,7 +176,7 @@ test("down and up again between two questions is seen", async () => {
   await harness.stop();
 });
 
-test("an FRR that does not answer is asked again, ever less often, and nothing is said of its sessions meanwhile", async () => {
+test("an FRR that does not answer is polled with backoff, and its sessions are unknown meanwhile", async () => {
   const harness = pollOf(established(1_000));
   await vi.advanceTimersByTimeAsync(0);
   await harness.say(new Error("gone"), { ms: 60_000 });
@@ -187,18 +187,18 @@ test("an FRR that does not answer is asked again, ever less often, and nothing i
   await harness.stop();
 });
 
-test("the moment a session began stands still over a silence of FRR", async () => {
+test("the start time of a session is stable while FRR does not answer", async () => {
   const harness = pollOf(established(1_000));
   await vi.advanceTimersByTimeAsync(0);
   await harness.say(new Error("gone"), { ms: 1_100 });
   expect(harness.poll.sessions).toBeUndefined();
-  // FRR counts whole seconds, and answers in its own time.
+  // FRR counts whole seconds, and its answer takes time.
   await harness.say(established(1_000), { ms: 1_500 });
   expect(harness.poll.sessions).toMatchObject([{ state: "Established", since: "2026-11-16T01:59:59Z" }]);
   await harness.stop();
 });
 
-test("what is said of a neighbor is over with it, also what is being said, and one that comes again begins anew", async () => {
+test("a removed neighbor drops its state and a pending answer, and starts again when it is added back", async () => {
   const harness = pollOf(established(3_600_000));
   await vi.advanceTimersByTimeAsync(0);
   const waiting = harness.holdAnswer();
@@ -223,7 +223,7 @@ test("a restarted daemon is noticed although it answers", async () => {
   await harness.stop();
 });
 
-test("a neighbor that is gone is looked after at once: a person may have taken it away", async () => {
+test("a neighbor that disappears from FRR triggers a pass at once", async () => {
   const harness = pollOf(established(1_000));
   await vi.advanceTimersByTimeAsync(0);
   await harness.say({ default: {} });
@@ -233,7 +233,7 @@ test("a neighbor that is gone is looked after at once: a person may have taken i
 
 const metricLines = async (metric: string) => (await registry.metrics()).split("\n").filter((line) => line.startsWith(`${metric}{`));
 
-test("MetalLB's metrics have each session, and none that is gone", async () => {
+test("MetalLB's metrics contain each session, and none that is gone", async () => {
   const neighbors = established(1_000, {
     portForeign: 1179,
     peerBfdInfo: { status: "Up" },
