@@ -32,7 +32,7 @@ afterEach(() => vi.useRealTimers());
 const update = (live: string[], published: Record<string, string>) => keys.update({ ...emptyMembers, live, keys: published });
 const following = () => reads.filter(({ aborted }) => !aborted).length;
 
-test("a shared key has 32 bytes, and anything else is none", () => {
+test("a shared key has 32 bytes, and any other value is ignored", () => {
   expect(sharedKeyIn(secret({ key: bytes.toString("base64") }))).toEqual(bytes);
   for (const wrong of [
     undefined,
@@ -45,23 +45,23 @@ test("a shared key has 32 bytes, and anything else is none", () => {
   }
 });
 
-test("where all members have a key of their own the Secret is not read", async () => {
+test("the Secret is not read if all members have published a key", async () => {
   update([], {});
   update(["a", "b"], { a: one, b: two });
   await vi.advanceTimersByTimeAsync(3_600_000);
   expect([reads.length, keys.shared()]).toEqual([0, undefined]);
 });
 
-test("while a live member has none it is read, and some minutes longer, so that nobody is left behind", async () => {
+test("the Secret is read while a live member has no published key, and for some minutes after", async () => {
   update(["a", "b"], { a: one });
   expect(keys.shared()).toEqual(bytes);
-  // A Secret that somebody deletes is still known.
+  // A deleted Secret stays in use.
   stored = undefined;
   expect(keys.shared()).toEqual(bytes);
   update(["a", "b"], { a: one, b: two });
   await vi.advanceTimersByTimeAsync(120_000);
   expect([keys.shared(), following()]).toEqual([bytes, 1]);
-  // One is replaced by an earlier version meanwhile.
+  // One agent is replaced by an earlier version meanwhile.
   update(["a", "b"], { b: two });
   await vi.advanceTimersByTimeAsync(3_600_000);
   expect([keys.shared(), following()]).toEqual([bytes, 1]);
@@ -71,7 +71,7 @@ test("while a live member has none it is read, and some minutes longer, so that 
   expect([keys.shared(), following(), reads.length]).toEqual([undefined, 0, 1]);
 });
 
-test("the key of a node is the one that was published last", () => {
+test("the key of a node is the last published one", () => {
   const signs = ({ privateKey }: (typeof pairs)[number]) => {
     const key = keys.of("a");
     return key && verify(null, bytes, key, sign(null, bytes, privateKey));

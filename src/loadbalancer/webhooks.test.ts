@@ -24,80 +24,80 @@ function errors(part: keyof typeof KINDS, review: Review<KubeObject>, there: Con
 const created = (object: KubeObject): Review<KubeObject> => ({ operation: "CREATE", object });
 const updated = (old: KubeObject, object: KubeObject): Review<KubeObject> => ({ operation: "UPDATE", old, object });
 
-describe("a write is refused", () => {
+describe("rejects a write", () => {
   test.each<[string, keyof typeof KINDS, KubeObject, ConfigParts, string]>([
     [
-      "a pool that cannot be",
+      "of an invalid pool",
       "pools",
       pool("p", ["10.0.0.0"]),
       {},
       'spec.addresses[0]: parsing address pool p: invalid CIDR "10.0.0.0" in pool "p": ',
     ],
     [
-      "a pool that overlaps, though it was created in the same second and its name comes first",
+      "of an overlapping pool, although it was created in the same second and its name sorts first",
       "pools",
       pool("a", ["10.0.0.0/25"]),
       { pools: [pool("b", ["10.0.0.0/24"])] },
       'spec.addresses[0]: CIDR "10.0.0.0/25" in pool "a" overlaps with already defined CIDR "10.0.0.0/24"',
     ],
     [
-      "a peer at an address that is taken",
+      "of a peer with the address of another",
       "peers",
       peer("a"),
       { peers: [peer("b")] },
       "spec.peerAddress: peer 192.0.2.1 already exists, FRR mode doesn't support duplicate BGPPeers selecting the same node",
     ],
     [
-      "a peer at an address that is taken by one whose Secret and profile are still to come",
+      "of a peer with the address of another whose Secret and BFD profile do not exist yet",
       "peers",
       peer("a"),
       { peers: [peer("b", { bfdProfile: "later", passwordSecret: { name: "later" } })] },
       "spec.peerAddress: peer 192.0.2.1 already exists",
     ],
     [
-      "a peer with two passwords",
+      "of a peer with two passwords",
       "peers",
       peer("a", { password: "x", passwordSecret: { name: "s" } }),
       {},
       "spec.passwordSecret: parsing peer a can not have both",
     ],
     [
-      "an alias that is taken",
+      "of an alias that another Community defines",
       "communities",
       community("a", { x: "1:1" }),
       { communities: [community("b", { x: "1:1" })] },
       'spec.communities[0].name: duplicate definition of community "x"',
     ],
     [
-      "a community that is none",
+      "of an invalid community",
       "bgpAdvertisements",
       bgpAd("a", { communities: ["1:70000"] }),
       {},
       "spec.communities[0]: invalid community value",
     ],
     [
-      "an alias twice",
+      "of an alias that is defined twice",
       "bgpAdvertisements",
       bgpAd("a", { communities: ["x", "x"] }),
       {},
       'spec.communities[1]: duplicate definition of community "x"',
     ],
     [
-      "an interface that none can be",
+      "of an invalid interface name",
       "l2Advertisements",
       l2Ad("a", { interfaces: ["a/b"] }),
       {},
       'spec.interfaces[0]: invalid interface "a/b" in a: ',
     ],
     [
-      "a profile out of range",
+      "of a BFD profile with a value out of range",
       "bfdProfiles",
       profile("a", { minimumTtl: 0 }),
       {},
       "spec.minimumTtl: parsing bfd profile a: invalid value 0, must be in 1-254 range; invalid minimum ttl value",
     ],
     [
-      "a pool that an advertisement is too wide for",
+      "of a pool that is too narrow for an advertisement",
       "pools",
       pool("a", ["10.0.0.0/26"]),
       { bgpAdvertisements: [bgpAd("wide", { aggregationLength: 24 })] },
@@ -108,28 +108,28 @@ describe("a write is refused", () => {
     expect(found.map((text) => text.slice(0, expected.length))).toEqual([expected]);
   });
 
-  test("also when an object is edited onto what another has", () => {
+  test("of an edit that conflicts with another object", () => {
     const claims = { "range/10.0.0.0-10.0.0.255": 0 };
     const [old, edited] = [pool("a", ["10.0.0.0/24"], {}, { claims }), pool("a", ["10.0.0.0/23"], {}, { claims, generation: 2 })];
     const other = pool("b", ["10.0.1.0/24"], {}, { hour: 9 });
     expect(errors("pools", updated(old, edited), { pools: [old, other] })).toEqual([
       'spec.addresses[0]: CIDR "10.0.0.0/23" in pool "a" overlaps with already defined CIDR "10.0.1.0/24"',
     ]);
-    // Before anything is recorded the older object would win, and the other is what could not stay.
+    // Without recorded claims the older object wins, and the other one would become invalid.
     const bare = [pool("a", ["10.0.0.0/24"]), pool("a", ["10.0.0.0/23"], {}, { generation: 2 })] as const;
     expect(errors("pools", updated(...bare), { pools: [bare[0], other] })).toEqual([
       'spec: the change makes IPAddressPool b invalid: spec.addresses[0]: CIDR "10.0.1.0/24" in pool "b" overlaps with already defined CIDR "10.0.0.0/23"',
     ]);
   });
 
-  test("in another namespace than the configuration's", () => {
+  test("in another namespace than that of the configuration", () => {
     const elsewhere = pool("p", ["10.0.0.0/24"]);
     elsewhere.metadata.namespace = "default";
     expect(errors("pools", created(elsewhere))).toEqual(["metadata.namespace: resource must be created in metallb-system namespace"]);
     expect(errors("pools", updated(elsewhere, { ...elsewhere, metadata: { ...elsewhere.metadata, labels: {} } }))).toEqual([]);
   });
 
-  test("when a profile is deleted that peers name", () => {
+  test("that deletes a BFD profile in use", () => {
     const peers = [peer("a", { bfdProfile: "fast" }), peer("b")];
     expect(errors("bfdProfiles", { operation: "DELETE", old: profile("fast") }, { peers })).toEqual([
       "metadata.name: failed to delete BFDProfile fast, used by BGPPeer a",
@@ -138,29 +138,29 @@ describe("a write is refused", () => {
   });
 });
 
-describe("a write goes through", () => {
+describe("admits a write", () => {
   test.each<[string, keyof typeof KINDS, KubeObject, ConfigParts]>([
     [
-      "without the Secret and the profile that a peer names",
+      "of a peer whose Secret and BFD profile do not exist",
       "peers",
       peer("p", { bfdProfile: "none", passwordSecret: { name: "none" } }),
       {},
     ],
-    ["without the alias that an advertisement names", "bgpAdvertisements", bgpAd("ad", { communities: ["alias"] }), {}],
+    ["of an advertisement whose alias does not exist", "bgpAdvertisements", bgpAd("ad", { communities: ["alias"] }), {}],
     [
-      "that takes IPv6 to a peer whose BFD echoes",
+      "of an advertisement of IPv6 to a peer with BFD echo mode",
       "bgpAdvertisements",
       bgpAd("ad"),
       { pools: [pool("six", ["2001:db8::/64"])], peers: [peer("p", { bfdProfile: "b" })], bfdProfiles: [profile("b", { echoMode: true })] },
     ],
     [
-      "beside others that are broken",
+      "while other objects are invalid",
       "pools",
       pool("good", ["10.0.1.0/24"]),
       { pools: [pool("bad", ["nonsense"])], peers: [peer("bad", { myASN: 0 })] },
     ],
     [
-      "of a peer on other nodes",
+      "of a peer that conflicts only on other nodes",
       "peers",
       peer("a", onRack("a")),
       { peers: [peer("b", onRack("b"))], nodes: [node("n1", { rack: "a" }), node("n2", { rack: "b" })] },
@@ -169,7 +169,7 @@ describe("a write goes through", () => {
     expect(errors(part, created(object), there)).toEqual([]);
   });
 
-  test("that leaves a broken object's spec alone, or is about one that is being deleted", () => {
+  test("that does not change an invalid spec, or has a deletion timestamp", () => {
     const broken = pool("p", ["nonsense"]);
     const annotated = { ...broken, metadata: { ...broken.metadata, annotations: { a: "b" } } };
     expect(errors("pools", updated(broken, annotated), { pools: [broken] })).toEqual([]);
@@ -177,7 +177,7 @@ describe("a write goes through", () => {
     expect(errors("pools", updated(broken, going), { pools: [broken] })).toEqual([]);
   });
 
-  test("with a warning about what has no effect, and is judged all the same", () => {
+  test("with a warning about deprecated fields, which does not replace validation", () => {
     const warnings = ["spec.disableMP is deprecated and has no effect; leave it out"];
     expect(ask("peers", created(peer("p", { disableMP: true })), {})).toEqual({ errors: [], warnings });
     expect(ask("peers", created(peer("p", { disableMP: true, myASN: 0 })), {})).toMatchObject({
@@ -189,7 +189,7 @@ describe("a write goes through", () => {
 
 const bare = <T extends { spec: unknown }>({ spec: _, ...rest }: T) => rest as T;
 
-test("objects without a spec, which an older schema let through, keep no other from being judged", () => {
+test("objects without a spec, which an older schema allowed, do not block the validation of others", () => {
   const there = { peers: [bare(peer("x"))], bgpAdvertisements: [bare(bgpAd("x"))], communities: [bare(community("x", {}))] };
   expect(errors("pools", created(pool("p", ["10.0.0.0/24"])), there)).toEqual([]);
   expect(errors("bfdProfiles", { operation: "DELETE", old: profile("b") }, there)).toEqual([]);

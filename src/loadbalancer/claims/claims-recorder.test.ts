@@ -26,13 +26,13 @@ const there = (state: State, observedGeneration: number): ConfigurationState => 
 const silent: ConfigurationState = { metadata: { name: "speaker-n2" } };
 
 test.each<[boolean, string, Loaded, ConfigurationState[]]>([
-  [true, "when everyone runs on what it asks for now", here("Applied"), [there("Applied", 2), silent]],
-  [true, "when it never ran anywhere before", here("Applied"), [there("Failed", 1)]],
-  [false, "while a node keeps its previous form", here("Applied"), [there("Applied", 2), there("KeptPrevious", 2)]],
-  [false, "while a node has not come to the edit", here("Applied"), [there("Applied", 1)]],
-  [false, "while another has what it asks for now", here("Failed"), [there("Failed", 2)]],
-  [false, "while it is not known what became of the edit", here("Applied", 1), []],
-])("released is %s %s", (expected, _when, loaded, states) => {
+  [true, "when every node has applied its current spec", here("Applied"), [there("Applied", 2), silent]],
+  [true, "when no node ever applied it", here("Applied"), [there("Failed", 1)]],
+  [false, "while a node keeps its previous version", here("Applied"), [there("Applied", 2), there("KeptPrevious", 2)]],
+  [false, "while a node has not observed the edit", here("Applied"), [there("Applied", 1)]],
+  [false, "while another object has what it claims now", here("Failed"), [there("Failed", 2)]],
+  [false, "while the result of the edit is unknown", here("Applied", 1), []],
+])("an earlier claim is released: %s %s", (expected, _when, loaded, states) => {
   expect(released(loaded, states)(claimant)).toBe(expected);
 });
 
@@ -52,11 +52,11 @@ test.each<[ClaimingObject, string[]]>([
   [{ kind: "BGPPeer", object: peer("p", { peerAddress: "x", vrf: "a\nb", routerID: "y" }) }, []],
   [{ kind: "BGPPeer", object: peer("p", { vrf: "a\nb" }) }, ["router-id/none"]],
   [{ kind: "Community", object: community("c", { a: "1:1", b: "nonsense" }) }, ["alias/a", "alias/b"]],
-])("%j asks for %j", (claimant, expected) => {
+])("%j claims %j", (claimant, expected) => {
   expect(texts(claimant)).toEqual(expected);
 });
 
-test("no claim is longer than a record takes, and none has a line break", () => {
+test("no claim exceeds the length of the status field or contains a line break", () => {
   const [long = "", odd = ""] = texts({ kind: "Community", object: community("c", { ["x".repeat(253)]: "1:1", "a\nb": "1:1" }) });
   expect(long).toMatch(/^alias\/[0-9a-f]{64}$/);
   expect(odd).toMatch(/^alias\/[0-9a-f]{64}$/);

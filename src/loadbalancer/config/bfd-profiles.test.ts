@@ -10,19 +10,19 @@ describe("a BFD profile", () => {
     ["transmitInterval", 60_001, "10-60000", "transmit interval"],
     ["echoInterval", 1.5, "10-60000", "echo interval"],
     ["minimumTtl", 0, "1-254", "minimum ttl"],
-  ])("with %s %s is refused", (field, value, range, title) => {
+  ])("with %s %s is rejected", (field, value, range, title) => {
     expect(failuresOf({ bfdProfiles: [profile("fast", { [field]: value })] })).toEqual([
       `B1 BFDProfile/fast spec.${field}: parsing bfd profile fast: invalid value ${value}, must be in ${range} range\ninvalid ${title} value`,
     ]);
   });
 
-  test("with all its numbers is in effect", () => {
+  test("with all fields set is in effect", () => {
     const spec = { detectMultiplier: 2, receiveInterval: 10, transmitInterval: 60_000, echoInterval: 50, minimumTtl: 254 };
     const { config } = load({ bfdProfiles: [profile("fast", { ...spec, echoMode: true, passiveMode: true })] });
     expect(config.bfdProfiles.get("fast")).toEqual({ name: "fast", generation: 1, ...spec, echoMode: true, passiveMode: true });
   });
 
-  test("needs a name of its own that FRR can take", () => {
+  test("requires a unique name that fits into FRR", () => {
     const long = "p".repeat(64);
     expect(failuresOf({ bfdProfiles: [profile(""), profile(long), profile("a"), profile("a", {}, { hour: 1 })] })).toEqual([
       "B2 BFDProfile/ metadata.name: missing bfd profile name",

@@ -71,11 +71,11 @@ describe("a BGPAdvertisement", () => {
       'invalid community format: alias\ninvalid community "alias" in BGP advertisement',
       { communities: ["alias"] },
     ],
-  ])("is refused by %s at %s: %s", (rule, field, message, spec) => {
+  ])("is rejected by %s at %s: %s", (rule, field, message, spec) => {
     expect(ofAd(spec)).toEqual([`${rule} BGPAdvertisement/ad ${field}: ${message}`]);
   });
 
-  test("may not announce more than an entry of its pools has", () => {
+  test("must not have an aggregation length that is shorter than a prefix of its pools", () => {
     const pools = [pool("a", ["10.0.0.0/26", "10.0.1.0/24"]), pool("b", ["2001:db8::/96", "10.0.2.1-10.0.2.9"])];
     expect(ofAd({ aggregationLength: 24, aggregationLengthV6: 64 }, { pools })).toEqual([
       "G6 BGPAdvertisement/ad spec.aggregationLength: invalid aggregation length 24: prefix 26 in this pool is more specific than the aggregation length for addresses 10.0.0.0/26",
@@ -87,7 +87,7 @@ describe("a BGPAdvertisement", () => {
     expect(ofAd({ aggregationLength: 30, aggregationLengthV6: 96 }, { pools })).toEqual([]);
   });
 
-  test("may not give a prefix another local preference than an older one does", () => {
+  test("must not set another local preference for a prefix than an older advertisement", () => {
     const expected = [
       "G7 BGPAdvertisement/young spec.localPref: invalid local preference 200: local preference 100 was already set for the same type of BGP update. Check existing BGP advertisements with common pools and aggregation lengths",
     ];
@@ -97,7 +97,7 @@ describe("a BGPAdvertisement", () => {
     expect(preferring(200, { aggregationLength: 24, ipAddressPools: ["b"] })).toEqual(expected);
   });
 
-  test("may where nothing else is in common", () => {
+  test("may set another local preference if peers, nodes or prefixes differ", () => {
     expect(preferring(100)).toEqual([]);
     expect(preferring(200, { peers: ["r"] })).toEqual([]);
     expect(preferring(200, onRack("b"))).toEqual([]);
@@ -106,7 +106,7 @@ describe("a BGPAdvertisement", () => {
     expect(preferring(200, { aggregationLength: 24, aggregationLengthV6: 64 })).toEqual([]);
   });
 
-  test("may not take IPv6 to a peer whose BFD echoes", () => {
+  test("must not announce IPv6 to a peer with BFD echo mode", () => {
     const parts: ConfigParts = {
       pools: [pool("six", ["2001:db8::/64"]), pool("four", ["10.0.0.0/24"])],
       peers: [peer("loud", { bfdProfile: "echo" }), peer("calm", { peerAddress: "192.0.2.2" })],
@@ -120,7 +120,7 @@ describe("a BGPAdvertisement", () => {
     expect(ofAd({ ipAddressPools: ["four"] }, parts)).toEqual([]);
   });
 
-  test("of one name is one too many", () => {
+  test("with the name of another is rejected", () => {
     expect(failuresOf({ bgpAdvertisements: [bgpAd("ad"), bgpAd("ad", {}, { hour: 1 })] })).toEqual([
       "G1 BGPAdvertisement/ad metadata.name: duplicate definition of bgpadvertisements. advertisement ad is there twice",
     ]);

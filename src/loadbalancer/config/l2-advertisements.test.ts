@@ -43,17 +43,17 @@ describe("an L2Advertisement", () => {
       'invalid interface "a-very-long-name" in l2: it has more than 15 characters',
       { interfaces: ["a-very-long-name"] },
     ],
-  ])("is refused by L1 at %s: %s", (field, message, spec) => {
+  ])("is rejected by L1 at %s: %s", (field, message, spec) => {
     expect(failuresOf({ l2Advertisements: [l2Ad("l2", spec)] })).toEqual([`L1 L2Advertisement/l2 ${field}: ${message}`]);
   });
 
-  test("may name an interface twice, which is the same as once", () => {
+  test("may name an interface twice, with the effect of once", () => {
     const { config, failures } = load({ l2Advertisements: [l2Ad("l2", { interfaces: ["eth1", "eth0", "eth1"] })] });
     expect(failures).toEqual([]);
     expect(config.l2Ads.get("l2")?.interfaces).toEqual(["eth0", "eth1"]);
   });
 
-  test("may prefer a node twice: weights add up", () => {
+  test("adds up the weights of a node that it prefers twice", () => {
     const preferredNodeSelectors = [
       { weight: 1, preference: rack },
       { weight: 100, preference: rack },

@@ -6,7 +6,7 @@ import { WriteConflicts, conflictingManager } from "./write-conflicts.ts";
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
-/** How many Services people are told of. */
+/** The number of Services with a reported conflict. */
 const contested = async () => (await servicesWithWriteConflicts.get()).values[0]?.value;
 
 /** Overwrites at once whatever is written, for so long; how often it was put back. */

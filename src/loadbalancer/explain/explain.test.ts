@@ -48,7 +48,7 @@ function session(node: string, status: NonNullable<BGPSessionStatus["status"]>, 
 
 const established = { bgpStatus: "Established", bfdStatus: "N/A", address: "192.0.2.1" };
 
-test("a session that is down is the peer's on that node, and a part that the peer and the node lack", () => {
+test("a session that is down is a part of its peer and of its node", () => {
   const statements = explain([
     BGPSessionStatus,
     session("n1", { ...established, bgpStatus: "Active", since: T, lastResetReason: "Hold Timer Expired" }),
@@ -62,7 +62,7 @@ test("a session that is down is the peer's on that node, and a part that the pee
   expect(dependenciesOf(statements, "Node/n1")).toEqual([`part BGPPeer/${NS}/tor@n1`]);
 });
 
-test("a session that the peer closed says why, and what to do about too many prefixes", () => {
+test("a session that the peer closed has its reason, and a fix for too many prefixes", () => {
   const closed = { ...established, bgpStatus: "Idle", since: T, lastResetReason: "BGP Notification received: x" };
   const of = (rejection: string) =>
     explain([BGPSessionStatus, session("n1", { ...closed, rejection })]).find(({ reason }) => reason === "RejectedByPeer");
@@ -76,7 +76,7 @@ test("a session that the peer closed says why, and what to do about too many pre
 const serviceAt = (name: string, ip: string) =>
   service(undefined, { metadata: { name, namespace: "shop" }, status: { loadBalancer: { ingress: [{ ip }] } } });
 
-test("prefixes that a session does not send are a cause of their own, for the Services that have them and for no other", () => {
+test("unsent prefixes are a cause of their own, only for the Services with these prefixes", () => {
   const prefixes = [{ family: "IPv4" as const, wanted: 9, sent: 7, missing: ["203.0.113.1/32-203.0.113.2/32"] }];
   const statements = explain(
     [BGPSessionStatus, session("n1", { ...established, prefixes })],
@@ -95,7 +95,7 @@ test("prefixes that a session does not send are a cause of their own, for the Se
 test.each([
   ["example.com/lb", "run a controller with --lb-class example.com/lb, or create the Service again without spec.loadBalancerClass"],
   [undefined, "run a controller without --lb-class, or create the Service again with the spec.loadBalancerClass of one that runs"],
-])("a Service of class %s that nobody serves is its own cause", (loadBalancerClass, text) => {
+])("a Service of class %s without a controller is its own cause", (loadBalancerClass, text) => {
   const spec = { type: "LoadBalancer" as const, ...(loadBalancerClass && { loadBalancerClass }) };
   const statements = explain([ServiceKind, service(notAnnounced("Unserved"), { spec })]);
   expect(unhealthyIn(statements)).toEqual(["!Down Service/shop/web Unserved"]);
@@ -116,7 +116,7 @@ function router(state: string): RouterNodeConfigurationStatus {
   };
 }
 
-test("a session that leads to the router of its own node needs what makes that end, as long as it is up or the router has none", () => {
+test("a session with the router of its node depends on the L3VNI that configures that end", () => {
   const up = explain([BGPSessionStatus, session("n1", atRouter)], [L3VNI, blue], [RouterNodeConfigurationStatus, router("Established")]);
   expect(dependenciesOf(up, `BGPPeer/${NS}/tor@n1`)).toEqual([
     "Agent/n1",
@@ -129,14 +129,14 @@ test("a session that leads to the router of its own node needs what makes that e
   expect(dependenciesOf(missing, `BGPPeer/${NS}/tor@n1`)).toContain("L3VNI/openperouter-system/blue@n1");
 });
 
-test("where both ends tell of a session that is down, the router's end needs the one that dials", () => {
+test("if both ends report a session as down, the passive end depends on the active one", () => {
   const down = session("n1", { ...atRouter, bgpStatus: "Active" });
   const statements = explain([BGPSessionStatus, down], [L3VNI, blue], [RouterNodeConfigurationStatus, router("Active")]);
   expect(dependenciesOf(statements, "Session/blue/192.169.10.2@n1")).toEqual([`BGPPeer/${NS}/tor@n1`]);
   expect(dependenciesOf(statements, `BGPPeer/${NS}/tor@n1`)).toEqual(["Agent/n1", "FRR/lb@n1", "FRR/router@n1"]);
 });
 
-test("a peer that no node has a session with is the cause, once for all nodes", () => {
+test("a peer without any session is one cause for all nodes", () => {
   const down = { ...established, bgpStatus: "Active", since: T };
   const statements = explain([BGPSessionStatus, session("n1", down), session("n2", { ...down, bgpStatus: "Idle" })]);
   expect(statements.find(({ reason }) => reason === "NoSession")).toMatchObject({
@@ -150,12 +150,12 @@ test("a peer that no node has a session with is the cause, once for all nodes", 
   expect(unhealthyIn(one)).toEqual([`Down BGPPeer/${NS}/tor@n1 SessionActive`]);
 });
 
-test("a session that is up without the BFD that is to watch it lacks something", () => {
+test("an Established session whose BFD is not up is Degraded", () => {
   const statements = explain([BGPSessionStatus, session("n1", { ...established, bfdStatus: "Unknown" })]);
   expect(unhealthyIn(statements)).toEqual([`Degraded BGPPeer/${NS}/tor@n1 BFDDown`]);
 });
 
-test("where FRR does not answer, FRR is down and its sessions are unknown", () => {
+test("if FRR does not answer, FRR is Down and its sessions are Unknown", () => {
   const conditions = [condition("Reported", "False", "FRRUnavailable", "FRR on the node does not answer")];
   const statements = explain([BGPSessionStatus, session("n1", { bgpStatus: "Unknown", bfdStatus: "N/A", conditions })]);
   expect(unhealthyIn(statements)).toEqual(["Down FRR/lb@n1 FRRUnavailable", `Unknown BGPPeer/${NS}/tor@n1 FRRUnavailable`]);
@@ -170,7 +170,7 @@ test("a session that is not configured in FRR depends on its BGPPeer", () => {
   expect(dependenciesOf(statements, `BGPPeer/${NS}/tor`)).toEqual([]);
 });
 
-test("what the status cleaner marked is unknown and needs its agent, which is to blame", () => {
+test("a status that the status cleaner marked is Unknown, and its agent is the cause", () => {
   const conditions = [
     condition("Reported", "Unknown", "AgentNotReporting", `Agent on node n1 has not reported since ${T}; the rest of this status`),
   ];
@@ -186,7 +186,7 @@ function state(status: NonNullable<ConfigurationState["status"]>, node?: string)
 const invalid = [condition("Valid", "False", "ConfigurationInvalid", "1 resource is not in effect as written")];
 const failedPeer = { kind: "BGPPeer", name: "tor", namespace: NS, class: "Permanent", observedGeneration: 1 } as const;
 
-test("a resource that is refused is to blame itself, with the field to change, once for all nodes", () => {
+test("an invalid resource is one cause for all nodes, with the field to change", () => {
   const failure = {
     ...failedPeer,
     reason: "ValidationFailed",
@@ -206,7 +206,7 @@ test("a resource that is refused is to blame itself, with the field to change, o
   });
 });
 
-test("a resource that keeps its last good form lacks something and says that it still runs", () => {
+test("a resource that keeps its last good version is Degraded, and the message says so", () => {
   const failure = { ...failedPeer, reason: "ValidationFailed", message: "bad", field: "spec.myASN" } as const;
   const resources = [{ kind: "BGPPeer", name: "tor", state: "KeptPrevious" }] as const;
   const statements = explain([
@@ -217,14 +217,14 @@ test("a resource that keeps its last good form lacks something and says that it 
   expect(statements.find(({ health }) => health === "Degraded")?.message).toBe("bad; the last good version stays active");
 });
 
-test("what FRR refuses on one node is wrong there, and a part that the resource lacks", () => {
+test("a resource that FRR rejects on one node is Down on that node only", () => {
   const failure = { ...failedPeer, reason: "ApplicationFailed", message: "% refused" } as const;
   const statements = explain([ConfigurationState, state({ result: "Invalid", failedResources: [failure], conditions: invalid }, "n1")]);
   expect(unhealthyIn(statements)).toEqual([`!Down BGPPeer/${NS}/tor@n1 ApplicationFailed`]);
   expect(dependenciesOf(statements, `BGPPeer/${NS}/tor`)).toEqual([`part BGPPeer/${NS}/tor@n1`]);
 });
 
-test("a peer whose Secret is not there needs the Secret, which is to be created", () => {
+test("a peer without its Secret depends on the missing Secret", () => {
   const failure = {
     ...failedPeer,
     class: "Transient",
@@ -240,7 +240,7 @@ test("a peer whose Secret is not there needs the Secret, which is to be created"
   expect(dependenciesOf(statements, `BGPPeer/${NS}/tor`)).toEqual([`Secret/${NS}/pw`]);
 });
 
-test("a Service that no pool has an address for needs the full ones, and those are to grow", () => {
+test("a Service without an address depends on its full pool, whose fix is to add addresses", () => {
   const message = "No address: no available IPs in pool small for ipv4 IPFamily: pool small: all 4 IPv4 addresses are in use";
   const full = { ...pool("small", ["192.0.2.0/30"]), status: { conditions: [condition("Exhausted", "True", "NoAddressLeft")] } };
   const statements = explain(
@@ -251,7 +251,7 @@ test("a Service that no pool has an address for needs the full ones, and those a
   expect(statements[0]).toMatchObject({ since: T, fix: { change: { field: "spec.addresses" } } });
 });
 
-test("a Service that asks for a pool which is not there is to blame, with the annotation", () => {
+test("a Service that requests a missing pool is the cause, with the annotation to change", () => {
   const message = 'No address: unknown pool "nowhere"';
   const statements = explain([
     ServiceKind,
@@ -261,7 +261,7 @@ test("a Service that asks for a pool which is not there is to blame, with the an
   expect(statements[0]?.fix?.change?.field).toBe("metadata.annotations[metallb.io/address-pool]");
 });
 
-test("a pool that nothing advertises is to blame for its Services", () => {
+test("a pool without an advertisement is the cause for its Services", () => {
   const message = "No active BGPAdvertisement or L2Advertisement covers pool fabric";
   const uncovered: FakeObject[] = [
     [ServiceKind, service(notAnnounced("noMatchingAdvertisement", message))],
@@ -275,7 +275,7 @@ test("a pool that nothing advertises is to blame for its Services", () => {
   expect(dependenciesOf(withInactiveAd, "Service/shop/web")).toEqual([`alternative L2Advertisement/${NS}/segment`]);
 });
 
-test("a Service without endpoints is to blame itself", () => {
+test("a Service without endpoints is its own cause", () => {
   const statements = explain(
     [ServiceKind, service(notAnnounced("noLocalEndpoints"))],
     [BGPAdvertisement, bgpAd("bad", { peers: ["gone"] })],
@@ -283,7 +283,7 @@ test("a Service without endpoints is to blame itself", () => {
   expect(unhealthyIn(statements)).toEqual(["!Down Service/shop/web noLocalEndpoints", `!Degraded BGPAdvertisement/${NS}/bad UnknownPeer`]);
 });
 
-test("a Service needs one of the nodes that announce it, and each of those one of its peers", () => {
+test("a Service depends on one of the nodes that announce it, and each node on one of its peers", () => {
   const report = (node: string): ServiceBGPStatus => ({
     metadata: { name: `web-${node}`, namespace: "shop", annotations: { "plumbline.dev/node": node } },
     status: { node, service: "web", bgpPeers: ["a", "b"], conditions: [condition("Reported", "True", "AgentReports")] },
@@ -355,11 +355,11 @@ test.each([
   ["is being deleted", service(notAnnounced("noEndpoints"), { metadata: { name: "web", namespace: "shop", deletionTimestamp: T } })],
   ["is of another type", service(notAnnounced("noEndpoints"), { spec: { type: "ClusterIP" } })],
   ["is of another class", service(undefined, { spec: { type: "LoadBalancer", loadBalancerClass: "other" } })],
-])("nothing is wrong with a Service that %s", (_title, one) => {
+])("reports no problem of a Service that %s", (_title, one) => {
   expect(unhealthyIn(explain([ServiceKind, one]))).toEqual([]);
 });
 
-test("a Service that keeps its address while it asks for another lacks something", () => {
+test("a Service that keeps its address while it requests another is Degraded", () => {
   const annotations = { "metallb.io/address-pool": "other", "metallb.io/ip-allocated-from-pool": "fabric" };
   const ingress = {
     loadBalancer: { ingress: [{ ip: "192.0.2.1" }] },

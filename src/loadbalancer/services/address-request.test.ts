@@ -29,7 +29,7 @@ function problemOf(...args: Parameters<typeof service>): string {
 
 const both = { clusterIPs: ["10.96.0.1", "fd00::1"] };
 
-test("a Service without any words asks for one address of its family from any pool", () => {
+test("a Service without annotations requests one address of its family from any pool", () => {
   expect(addressRequestOf(service())).toEqual({
     request: {
       key: "shop/web",
@@ -48,17 +48,17 @@ test("a Service without any words asks for one address of its family from any po
 describe("families", () => {
   test.each<[string, Partial<Service["spec"]>, AddressRequest["policy"], number[]]>([
     ["one cluster IP", { clusterIP: "fd00::1" }, "SingleStack", [6]],
-    ["none, where it says which they would be", { clusterIP: "", ipFamilies: ["IPv6"] }, "SingleStack", [6]],
-    ["the list rather than the single one", { clusterIP: "10.96.0.1", clusterIPs: ["fd00::1"] }, "SingleStack", [6]],
-    ["two that are required", { ...both, ipFamilyPolicy: "RequireDualStack" }, "RequireDualStack", [4, 6]],
+    ["none, but with ipFamilies", { clusterIP: "", ipFamilies: ["IPv6"] }, "SingleStack", [6]],
+    ["clusterIPs before clusterIP", { clusterIP: "10.96.0.1", clusterIPs: ["fd00::1"] }, "SingleStack", [6]],
+    ["two with RequireDualStack", { ...both, ipFamilyPolicy: "RequireDualStack" }, "RequireDualStack", [4, 6]],
     [
-      "two that are preferred, the primary first",
+      "two with PreferDualStack, the primary first",
       { clusterIPs: ["fd00::1", "10.96.0.1"], ipFamilyPolicy: "PreferDualStack" },
       "PreferDualStack",
       [6, 4],
     ],
-    ["one although two are preferred", { ipFamilyPolicy: "PreferDualStack" }, "PreferDualStack", [4]],
-    ["the primary one where the policy is single stack", { ...both, ipFamilyPolicy: "SingleStack" }, "SingleStack", [4]],
+    ["one with PreferDualStack", { ipFamilyPolicy: "PreferDualStack" }, "PreferDualStack", [4]],
+    ["the primary one with SingleStack", { ...both, ipFamilyPolicy: "SingleStack" }, "SingleStack", [4]],
     ["two without a policy", both, "RequireDualStack", [4, 6]],
   ])("are those of the cluster IPs: %s", (_title, spec, policy, families) => {
     expect(requestOf(spec)).toMatchObject({ policy, families });
@@ -77,7 +77,7 @@ describe("families", () => {
       { ipFamilyPolicy: "RequireDualStack" },
       'not enough clusterips: RequireDualStack needs a cluster IP of each family, but the Service has only ["10.96.0.1"]',
     ],
-  ])("are not known where %s", (_title, spec, expected) => {
+  ])("are unknown if %s", (_title, spec, expected) => {
     expect(problemOf(spec)).toBe(expected);
   });
 });
@@ -87,7 +87,7 @@ describe("requested addresses", () => {
     ["the annotation", {}, { "metallb.io/loadBalancerIPs": "10.0.0.1" }, ["10.0.0.1"]],
     ["the annotation with its old prefix", {}, { "metallb.universe.tf/loadBalancerIPs": "10.0.0.1" }, ["10.0.0.1"]],
     [
-      "the new annotation where there are both",
+      "the new annotation before the old one",
       {},
       { "metallb.io/loadBalancerIPs": "10.0.0.1", "metallb.universe.tf/loadBalancerIPs": "10.0.0.2" },
       ["10.0.0.1"],
@@ -106,7 +106,7 @@ describe("requested addresses", () => {
 
   test.each<[string, Partial<Service["spec"]>, string | undefined, string]>([
     [
-      "both ways of asking are used",
+      "both the annotation and the field are set",
       { loadBalancerIP: "10.0.0.1" },
       "10.0.0.1",
       "LoadBalancerFailed: service can not have both metallb.io/loadBalancerIPs and svc.Spec.LoadBalancerIP",
@@ -138,18 +138,18 @@ describe("requested addresses", () => {
       "10.0.0.1",
       'AllocationFailed: requested loadBalancer IP(s) ["10.0.0.1"] does not match the ipFamily of the service',
     ],
-  ])("are rejected where %s", (_title, spec, annotation, expected) => {
+  ])("are rejected if %s", (_title, spec, annotation, expected) => {
     expect(problemOf(spec, annotation === undefined ? {} : { "metallb.io/loadBalancerIPs": annotation })).toBe(expected);
   });
 
-  test("of a hundred thousand are refused without a look at all of them", () => {
+  test("are rejected if there are a hundred thousand, with a short message", () => {
     const many = "10.0.0.1,".repeat(100_000);
     expect(problemOf({}, { "metallb.io/loadBalancerIPs": many })).toMatch(/^LoadBalancerFailed: .{0,200}$/);
   });
 });
 
 describe("the other annotations", () => {
-  test("name a pool and a sharing key, with either prefix, and the old ones are told", () => {
+  test("set the pool and the sharing key with either prefix, and the old prefix is deprecated", () => {
     const read = addressRequestOf(service({}, { "metallb.universe.tf/address-pool": "gold", "metallb.universe.tf/allow-shared-ip": "k" }));
     expect(read).toMatchObject({
       request: { pool: "gold", sharing: { key: "k" } },
@@ -157,7 +157,7 @@ describe("the other annotations", () => {
     });
   });
 
-  test("count as missing where they are empty", () => {
+  test("count as missing if they are empty", () => {
     const request = requestOf(
       {},
       { "metallb.io/address-pool": "", "metallb.universe.tf/address-pool": "gold", "metallb.io/allow-shared-ip": "" },
@@ -165,22 +165,22 @@ describe("the other annotations", () => {
     expect(request).toMatchObject({ pool: "gold", sharing: { key: "" } });
   });
 
-  test("say where its addresses are from", () => {
+  test("record the pool of the current addresses", () => {
     expect(requestOf({}, { "metallb.io/ip-allocated-from-pool": "gold" }).allocatedFrom).toBe("gold");
   });
 });
 
-describe("what a Service shares an address by", () => {
+describe("the sharing terms of a Service", () => {
   const selector = { b: "2", a: "1" };
 
   test.each<[string, Partial<Service["spec"]>, string]>([
-    ["nothing where the traffic policy is Cluster", { selector, externalTrafficPolicy: "Cluster" }, ""],
-    ["its selector where the policy is Local", { selector, externalTrafficPolicy: "Local" }, "a=1,b=2"],
-  ])("has as its backend %s", (_title, spec, backend) => {
+    ["nothing with externalTrafficPolicy Cluster", { selector, externalTrafficPolicy: "Cluster" }, ""],
+    ["its selector with externalTrafficPolicy Local", { selector, externalTrafficPolicy: "Local" }, "a=1,b=2"],
+  ])("have as backend %s", (_title, spec, backend) => {
     expect(requestOf(spec).sharing.backend).toBe(backend);
   });
 
-  test("are its ports by protocol", () => {
+  test("contain its ports by protocol", () => {
     const ports: Service["spec"]["ports"] = [
       { protocol: "UDP", port: 53 },
       { protocol: "TCP", port: 53 },
@@ -191,11 +191,11 @@ describe("what a Service shares an address by", () => {
 });
 
 test.each<[string, Partial<Service["spec"]>, string | undefined, boolean]>([
-  ["without a class, where we have none", {}, undefined, true],
-  ["with a class, where we have none", { loadBalancerClass: "x/y" }, undefined, false],
+  ["without a class, if we have none", {}, undefined, true],
+  ["with a class, if we have none", { loadBalancerClass: "x/y" }, undefined, false],
   ["with our class", { loadBalancerClass: "x/y" }, "x/y", true],
   ["with another class", { loadBalancerClass: "x/z" }, "x/y", false],
-  ["without a class, where we have one", {}, "x/y", false],
+  ["without a class, if we have one", {}, "x/y", false],
   ["of another type", { type: "NodePort" }, undefined, false],
 ])("a Service %s is ours or not", (_title, spec, lbClass, expected) => {
   expect(isOurs(service(spec), lbClass)).toBe(expected);

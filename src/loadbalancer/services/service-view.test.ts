@@ -18,7 +18,7 @@ const endpoints = (...slices: EndpointSlice[]) => {
   return [any, ...nodes];
 };
 
-test("addresses are those of the ingress, in its order; what is no address is left out", () => {
+test("addresses are those of the ingress in its order, without invalid ones", () => {
   const ingress = [{ ip: "2001:db8::1" }, { hostname: "web.example" }, { ip: "10.0.0.256" }, { ip: "::ffff:10.0.0.1" }];
   const view = readService(service({ status: { loadBalancer: { ingress } } }), []);
   expect(view.addresses.map(String)).toEqual(["2001:db8::1", "10.0.0.1"]);
@@ -28,33 +28,33 @@ test("addresses are those of the ingress, in its order; what is no address is le
 const shared = (annotations: Record<string, string>) =>
   readService(service({ metadata: { name: "web", namespace: "shop", annotations } }), []).sharingKey;
 
-test("the sharing key is read by its new and its old name, and an empty one is none", () => {
+test("the sharing key is read from its new and its old annotation, and an empty one is ignored", () => {
   expect(shared({ "metallb.universe.tf/allow-shared-ip": "old" })).toBe("old");
   expect(shared({ "metallb.universe.tf/allow-shared-ip": "old", "metallb.io/allow-shared-ip": "new" })).toBe("new");
   expect(shared({ "metallb.io/allow-shared-ip": "" })).toBeUndefined();
 });
 
-test("externalTrafficPolicy Local is seen", () => {
+test("externalTrafficPolicy Local is read", () => {
   expect(readService(service({ spec: { type: "LoadBalancer", externalTrafficPolicy: "Local" } }), []).local).toBe(true);
 });
 
 test.each([
-  ["ready is not said", {}, true],
+  ["ready is unset", {}, true],
   ["ready", { ready: true }, true],
   ["not ready", { ready: false }, false],
-  ["ending and still serving", { ready: false, serving: true, terminating: true }, true],
-  ["ending and not serving", { ready: false, serving: false, terminating: true }, false],
+  ["terminating and still serving", { ready: false, serving: true, terminating: true }, true],
+  ["terminating and not serving", { ready: false, serving: false, terminating: true }, false],
 ])("an endpoint of which %s", (_title, conditions, isUsable) => {
   expect(endpoints(slice({ conditions, nodeName: "a" }))).toEqual(isUsable ? [true, "a"] : [false]);
 });
 
-test("a node whose last endpoint is ending is left while another node has one that is ready", () => {
+test("a node with only terminating endpoints is skipped while another node has a ready one", () => {
   const ending = { conditions: { ready: false, serving: true, terminating: true }, nodeName: "a" };
   expect(endpoints(slice(ending), slice({ nodeName: "b" }, {}))).toEqual([true, "b"]);
   expect(endpoints(slice(ending), slice({ ...ending, nodeName: "b" }, {}))).toEqual([true, "a", "b"]);
 });
 
-test("endpoints of all slices count, those without a node or address as far as they go", () => {
+test("endpoints of all slices count, also without a node, but not without an address", () => {
   expect(endpoints(slice({ nodeName: "a" }), slice({ nodeName: "b" }, {}))).toEqual([true, "a", "b"]);
   expect(endpoints(slice({ nodeName: "a", addresses: [] }))).toEqual([false]);
   expect(endpoints({ ...slice(), endpoints: null })).toEqual([false]);

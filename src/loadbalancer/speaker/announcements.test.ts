@@ -123,8 +123,16 @@ describe("the Services that a change affects", () => {
 
   test.each([
     ["an edited advertisement affects the Services of its pool", { bgpAds: [bgpAd("ad", { localPref: 1 })] }, ["web", "shop"]],
-    ["a new advertisement affects the Services of its pool", { bgpAds: [bgpAd("ad"), bgpAd("new", { pools: new Set(["other"]) })] }, ["other"]],
-    ["an advertisement with serviceSelectors affects the selected Services", { l2Ads: [l2Ad("l2"), l2Ad("new", { serviceSelectors: ofShop })] }, ["shop"]],
+    [
+      "a new advertisement affects the Services of its pool",
+      { bgpAds: [bgpAd("ad"), bgpAd("new", { pools: new Set(["other"]) })] },
+      ["other"],
+    ],
+    [
+      "an advertisement with serviceSelectors affects the selected Services",
+      { l2Ads: [l2Ad("l2"), l2Ad("new", { serviceSelectors: ofShop })] },
+      ["shop"],
+    ],
     ["a deleted advertisement affects its Services", { l2Ads: [] }, ["web", "shop"]],
     ["a deleted pool affects its Services", { pools: plain.pools }, ["other"]],
     ["a pool that grows affects no Service", { pools: [...plain.pools, pool("other", ["10.0.1.0/24", "10.0.2.0/24"])] }, []],

@@ -135,13 +135,16 @@ test.each([
   ["False", { is: "failed", message: "no" }, []],
   ["True", holding(1), TAKEN],
   ["False", holding(1), TAKEN],
-] as const)("of two members that consider themselves elected, the announcing one writes the status: %s, %o", async (theirs, ours, writes) => {
-  harness = new WritersHarness();
-  harness.model("ServiceL2Status").add(reportOfOther(theirs));
-  await vi.advanceTimersByTimeAsync(100);
-  for (let pass = 0; pass < 3; pass++) say(ours);
-  expect(await harness.writes("ServiceL2Status")).toEqual(writes);
-});
+] as const)(
+  "of two members that consider themselves elected, the announcing one writes the status: %s, %o",
+  async (theirs, ours, writes) => {
+    harness = new WritersHarness();
+    harness.model("ServiceL2Status").add(reportOfOther(theirs));
+    await vi.advanceTimersByTimeAsync(100);
+    for (let pass = 0; pass < 3; pass++) say(ours);
+    expect(await harness.writes("ServiceL2Status")).toEqual(writes);
+  },
+);
 
 test("the status of a node that is no longer a member is taken over", async () => {
   harness = new WritersHarness();

@@ -37,8 +37,8 @@ function input(
 const web = service(["192.0.2.1"]);
 const inRackA = { nodeSelectors: [{ matchLabels: { rack: "a" } }] };
 
-describe("announced", () => {
-  test("over BGP by all nodes", () => {
+describe("the condition is True", () => {
+  test("if all nodes announce it over BGP", () => {
     expect(announcedCondition(web, input({ bgpAds: [bgpAd("all")] }), undefined)).toEqual({
       type: "metallb.io/Announced",
       status: "True",
@@ -47,7 +47,7 @@ describe("announced", () => {
     });
   });
 
-  test("by some, with what keeps the others from it", () => {
+  test("if some nodes announce it, with the reasons of the others", () => {
     const local = service(["192.0.2.1"], { local: true, endpoints: { any: true, nodes: new Set(["n2", "n3"]) } });
     expect(announcedCondition(local, input({ bgpAds: [bgpAd("a", inRackA)] }), undefined)).toMatchObject({
       status: "True",
@@ -55,25 +55,25 @@ describe("announced", () => {
     });
   });
 
-  test("over both, where one node answers", () => {
+  test("if it is announced over BGP and layer 2", () => {
     const both = input({ bgpAds: [bgpAd("all")], l2Ads: [l2Ad("all")] });
     expect(announcedCondition(web, both, undefined).message).toMatch(/^BGP: 3 nodes announce it; L2: n\d announces it, 2 on standby$/);
   });
 });
 
-describe("elected, but another answers", () => {
+describe("if another node than the elected one announces it", () => {
   const there = input({ l2Ads: [l2Ad("all")] });
   const [, elected = ""] = /^L2: (n\d)/.exec(announcedCondition(web, there, undefined).message) ?? [];
   const [other = "", ...more] = racks.map(({ name }) => name).filter((name) => name !== elected);
 
-  test("who says so itself is named", () => {
+  test("names the node that reports it", () => {
     expect(announcedCondition(web, there, undefined, { answering: other })).toMatchObject({
       status: "True",
       message: `L2: ${other} announces it, 2 on standby`,
     });
   });
 
-  test("also where nodes are in doubt, whether it is one of them or not", () => {
+  test("names that node also if the configuration of nodes is in doubt", () => {
     for (const doubtful of [[elected], [other], more]) {
       const inDoubt = input({ l2Ads: [l2Ad("all")] }, racks, { doubtful });
       expect(announcedCondition(web, inDoubt, undefined, { answering: other }).message).toBe(`L2: ${other} announces it, 2 on standby`);
@@ -89,7 +89,7 @@ describe("elected, but another answers", () => {
     expect(announcedCondition(web, there, undefined, { answering: "n9" }).message).toBe(`L2: ${elected} announces it, 2 on standby`);
   });
 
-  test("what is left in a report does not make up for an advertisement that is gone", () => {
+  test("a leftover report does not replace a deleted advertisement", () => {
     const uncovered = input({});
     expect(announcedCondition(web, uncovered, undefined, { answering: other })).toMatchObject({ reason: "noMatchingAdvertisement" });
     const overBgp = input({ bgpAds: [bgpAd("all")] });
@@ -97,12 +97,12 @@ describe("elected, but another answers", () => {
   });
 });
 
-describe("elected, but kept from answering", () => {
+describe("if the elected node is blocked", () => {
   const [alone] = racks;
   const message = "192.0.2.1 is in use by 02:00:00:00:00:07 on eth0; the node announces it when that stops";
   const inUse = { node: "n1", reason: "addressInUse", message } as const;
 
-  test("it is not announced, in the words of the node", () => {
+  test("is False with the message of the node", () => {
     const there = input({ l2Ads: [l2Ad("all")] }, [alone as NodeView]);
     expect(announcedCondition(web, there, undefined, { blocker: inUse })).toEqual({
       type: "metallb.io/Announced",
@@ -112,7 +112,7 @@ describe("elected, but kept from answering", () => {
     });
   });
 
-  test("it is announced over BGP all the same, and where another node is elected by now", () => {
+  test("is True if it is announced over BGP or another node is elected by now", () => {
     const both = input({ bgpAds: [bgpAd("all")], l2Ads: [l2Ad("all")] }, [alone as NodeView]);
     expect(announcedCondition(web, both, undefined, { blocker: inUse })).toMatchObject({
       status: "True",
@@ -126,23 +126,23 @@ describe("elected, but kept from answering", () => {
     ["AddressInUse", "addressInUse"],
     ["Refused", "announceFailed"],
     ["Probing", undefined],
-  ])("%s of a ServiceL2Status is %s", (reason, expected) => {
+  ])("%s in a ServiceL2Status becomes %s", (reason, expected) => {
     const condition = { type: "Announced", status: "False", reason, message: "x", lastTransitionTime: "2026-01-01T00:00:00Z" } as const;
     const status = { metadata: { name: "web", annotations: { [nodeAnnotation]: "n1" } }, status: { conditions: [condition] } };
     expect(l2BlockerIn(status)?.reason).toBe(expected);
   });
 });
 
-test("nodes that no peer selects announce nothing", () => {
+test("nodes that no peer selects do not announce it", () => {
   const there = input({ bgpAds: [bgpAd("all")], peers: [peer("tor", inRackA)] });
   expect(announcedCondition(web, there, undefined).message).toBe("BGP: 2 nodes announce it, 1 not (noPeers)");
 });
 
-describe("of nodes that run on other configuration than what is written", () => {
+describe("of nodes whose applied configuration differs from the spec", () => {
   const all = { bgpAds: [bgpAd("all")], l2Ads: [l2Ad("all")] };
   const two = racks.slice(0, 2);
 
-  test("those count that say so themselves, of the others the reason that there is, or that", () => {
+  test("those that report it count, the others have their reason or configurationInvalid", () => {
     const there = input({ bgpAds: all.bgpAds }, racks, { doubtful: ["n1", "n2"] });
     expect(announcedCondition(web, there, undefined, { overBgp: new Map([["n2", ["tor"]]]) }).message).toBe(
       "BGP: 2 nodes announce it, 1 not (configurationInvalid)",
@@ -152,8 +152,8 @@ describe("of nodes that run on other configuration than what is written", () => 
   });
 
   test.each<[string, Parameters<typeof input>[0]]>([
-    ["of a pool that is gone as it is written", { pools: [] }],
-    ["by an advertisement that is not in effect as it is written", {}],
+    ["of a pool that is no longer in the spec", { pools: [] }],
+    ["by an advertisement that is not in the spec", {}],
   ])("a Service is announced %s", (_what, parts) => {
     const there = input(parts, two, { doubtful: ["n1", "n2"] });
     expect(announcedCondition(web, there, undefined, { overBgp: new Map([["n1", ["tor"]]]), answering: "n2" })).toMatchObject({
@@ -163,7 +163,7 @@ describe("of nodes that run on other configuration than what is written", () => 
     expect(announcedCondition(web, there, undefined, {})).toMatchObject({ status: "False" });
   });
 
-  test("one that is elected answers if it says so", () => {
+  test("the elected one announces it only if it reports so", () => {
     const there = input({ l2Ads: all.l2Ads }, racks.slice(0, 1), { doubtful: ["n1"] });
     expect(announcedCondition(web, there, undefined, { answering: "n1" }).message).toBe("L2: n1 announces it");
     expect(announcedCondition(web, there, undefined, {})).toMatchObject({
@@ -197,30 +197,30 @@ const reportOf = (name: string, state: string) => ({
   },
 });
 
-describe("what sessions deliver", () => {
+describe("the delivery by BGP sessions", () => {
   const all = { bgpAds: [bgpAd("all")] };
   const message = (sessions: BGPSessionStatus[], parts: Parameters<typeof config>[0] = all, of = web) =>
     announcedCondition(of, input(parts, racks, { sessions }), undefined).message;
 
   test.each<[string, Session, string]>([
     ["is up and sends it", missing("192.0.2.9/32"), "BGP: 3 nodes announce it"],
-    ["is up, as an earlier agent reports it", {}, "BGP: 3 nodes announce it"],
+    ["is up, as reported by an earlier agent", {}, "BGP: 3 nodes announce it"],
     ["is down", { bgpStatus: "Active" }, "BGP: 2 nodes announce it, 1 not (sessionDown)"],
     [
       "was closed by the peer",
       { bgpStatus: "Idle", rejection: "Cease/Maximum Number of Prefixes Reached" },
       "BGP: 2 nodes announce it, 1 not (rejectedByPeer)",
     ],
-    ["is of an FRR that does not answer", unreported("False"), "BGP: 2 nodes announce it, 1 not (sessionDown)"],
-    ["is of an agent whose Lease is current again", unreported("Unknown"), "BGP: 3 nodes announce it"],
+    ["belongs to an FRR that does not answer", unreported("False"), "BGP: 2 nodes announce it, 1 not (sessionDown)"],
+    ["belongs to an agent whose Lease is current again", unreported("Unknown"), "BGP: 3 nodes announce it"],
     ["does not send it", missing("192.0.2.1/32"), "BGP: 2 nodes announce it, 1 not (notSent)"],
     ["sends none of many", missing("192.0.2.0/32-192.0.2.7/32"), "BGP: 2 nodes announce it, 1 not (notSent)"],
-    ["has text in its status that is no prefix", missing("something else"), "BGP: 3 nodes announce it"],
+    ["has an invalid prefix in its status", missing("something else"), "BGP: 3 nodes announce it"],
   ])("a session that %s", (_what, status, expected) => {
     expect(message([session("n1", status)])).toBe(expected);
   });
 
-  test("no node announces it while all sessions are down, and the reason is why", () => {
+  test("is False with reason sessionDown while all sessions are down", () => {
     const sessions = racks.map(({ name }) => session(name, { bgpStatus: "Connect" }));
     expect(announcedCondition(web, input(all, racks, { sessions }), undefined)).toMatchObject({
       status: "False",
@@ -229,7 +229,7 @@ describe("what sessions deliver", () => {
     });
   });
 
-  test("one peer that has it is enough, and a peer that is not to have it does not count", () => {
+  test("needs one of the peers of the advertisement, and other peers do not count", () => {
     const peers = [peer("tor"), peer("spine", { address: "192.0.2.254" })];
     const down = session("n1", { bgpStatus: "Active" });
     expect(message([down], { ...all, peers })).toBe("BGP: 3 nodes announce it");
@@ -241,13 +241,13 @@ describe("what sessions deliver", () => {
     );
   });
 
-  test("an address has a way to its clients if one of its prefixes is sent", () => {
+  test("needs one of several prefixes of the address", () => {
     const wide = { bgpAds: [bgpAd("host"), bgpAd("wide", { aggregationLength: 24 })] };
     expect(message([session("n1", missing("192.0.2.1/32"))], wide)).toBe("BGP: 3 nodes announce it");
     expect(message([session("n1", missing("192.0.2.0/24", "192.0.2.1/32"))], wide)).toBe("BGP: 2 nodes announce it, 1 not (notSent)");
   });
 
-  test("each family needs a way of its own", () => {
+  test("is needed for each address family", () => {
     const both = service(["192.0.2.1", "2001:db8::1"]);
     const pools = [pool("pool", ["192.0.2.0/24", "2001:db8::/64"])];
     const peers = [peer("tor"), peer("six", { address: "2001:db8::fe" })];
@@ -256,7 +256,7 @@ describe("what sessions deliver", () => {
     expect(message([session("n1", { bgpStatus: "Active" }, "six")], parts, both)).toBe("BGP: 2 nodes announce it, 1 not (sessionDown)");
   });
 
-  test("a node in doubt that announces it counts by its own peers", () => {
+  test("uses the reported peers of a node in doubt", () => {
     const there = input(all, racks, { doubtful: ["n1"], sessions: [session("n1", missing("192.0.2.1/32"), "old")] });
     expect(announcedCondition(web, there, undefined, { overBgp: new Map([["n1", ["old"]]]) }).message).toBe(
       "BGP: 2 nodes announce it, 1 not (notSent)",
@@ -264,7 +264,7 @@ describe("what sessions deliver", () => {
     expect(announcedCondition(web, there, undefined, { overBgp: new Map([["n1", ["tor"]]]) }).message).toBe("BGP: 3 nodes announce it");
   });
 
-  test("a node whose own router is the peer, and has no session with the fabric, delivers nothing over it", () => {
+  test("fails over the router of the own node if that has no session with the fabric", () => {
     const hostsession = { asn: 64_514, hostasn: 64_515, localcidr: { ipv4: "192.169.10.0/24" } };
     const passthroughs = [{ metadata: { name: "services" }, spec: { hostsession } }];
     const isCutOff = cutOffRouters({ passthroughs, l3vnis: [], reports: [reportOf("n1", "Active"), reportOf("n2", "Established")] });
@@ -278,30 +278,30 @@ describe("what sessions deliver", () => {
     expect([...evidence].map(([name, { problems }]) => [name, [...problems]])).toEqual([["n1", [["tor", { reason: "sessionDown" }]]]]);
   });
 
-  test("nodes are grouped by what their sessions do not deliver", () => {
+  test("groups nodes by what their sessions do not deliver", () => {
     const sessions = racks.map(({ name }) => session(name, name === "n3" ? {} : { bgpStatus: name === "n1" ? "Idle" : "Active" }));
     const { groups } = input(all, racks, { sessions });
     expect(groups.map((group) => group.map(({ name }) => name))).toEqual([["n1", "n2"], ["n3"]]);
   });
 });
 
-describe("not announced", () => {
+describe("the condition is False", () => {
   test.each<[string, ReturnType<typeof announcedCondition>, string, string]>([
     ["without an address", announcedCondition(service([]), input({}), "No address: no room"), "noIPAllocated", "No address: no room"],
     [
-      "outside of every pool",
+      "with an address outside of all pools",
       announcedCondition(service(["198.51.100.1"]), input({ bgpAds: [bgpAd("all")] }), undefined),
       "ipNotAllowed",
       "No active pool contains 198.51.100.1",
     ],
     [
-      "where nothing covers its pool",
+      "if no advertisement covers its pool",
       announcedCondition(web, input({ bgpAds: [bgpAd("all", { pools: new Set(["other"]) })] }), undefined),
       "noMatchingAdvertisement",
       "No active BGPAdvertisement or L2Advertisement covers pool pool",
     ],
     [
-      "for the reason that most nodes have",
+      "with the reason of most nodes",
       announcedCondition(
         service(["192.0.2.1"], { endpoints: { any: false, nodes: new Set() } }),
         input({ bgpAds: [bgpAd("a", inRackA)] }),
@@ -311,19 +311,19 @@ describe("not announced", () => {
       "BGP: 0 nodes announce it, 2 not (noEndpoints), 1 not (notOwner)",
     ],
     [
-      "where no speaker is heard of",
+      "if no speaker reports",
       announcedCondition(web, input({ bgpAds: [bgpAd("all")] }, racks, { dead: ["n1", "n2", "n3"] }), undefined),
       "speakerNotReporting",
       "BGP: 0 nodes announce it, 3 not (speakerNotReporting)",
     ],
     [
-      "where there is nobody to announce it to",
+      "without a BGPPeer",
       announcedCondition(web, input({ bgpAds: [bgpAd("all")], peers: [] }), undefined),
       "noPeers",
       "BGP: 0 nodes announce it, 3 not (noPeers)",
     ],
     [
-      "where every peer is another's, or of the other family",
+      "if each peer is excluded or of the other family",
       announcedCondition(
         web,
         input({
@@ -335,9 +335,9 @@ describe("not announced", () => {
       "noPeers",
       "BGP: 0 nodes announce it, 3 not (noPeers)",
     ],
-    ["where there is no node", announcedCondition(web, input({ bgpAds: [bgpAd("all")] }, []), undefined), "notOwner", "BGP: no nodes"],
+    ["without nodes", announcedCondition(web, input({ bgpAds: [bgpAd("all")] }, []), undefined), "notOwner", "BGP: no nodes"],
     [
-      "on any link",
+      "if layer 2 has no eligible node",
       announcedCondition(web, input({ l2Ads: [l2Ad("all")] }, [node("n1", { excluded: true })]), undefined),
       "nodeLabeledExcludeBalancers",
       "L2: no node announces it (nodeLabeledExcludeBalancers)",
@@ -347,7 +347,7 @@ describe("not announced", () => {
   });
 });
 
-test("nodes are alike that the same advertisements select and that are in the same state", () => {
+test("groups nodes with the same advertisements and the same state", () => {
   const nodes = [...racks, node("n4", { labels: { rack: "b" }, excluded: true }), node("n5", { labels: { rack: "b", zone: "z" } })];
   const { groups } = input({ bgpAds: [bgpAd("a", inRackA)] }, nodes);
   expect(groups.map((group) => group.map(({ name }) => name))).toEqual([["n1", "n2"], ["n3", "n5"], ["n4"]]);

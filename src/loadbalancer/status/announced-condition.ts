@@ -56,7 +56,7 @@ export function announcedCondition(
   return not(bgp ? commonest(bgp.reasons) : (l2?.not ?? "notOwner"), message);
 }
 
-/** Of a Service of another class to which nobody gives an address. */
+/** The condition of a Service of another class without an address. */
 export function unservedCondition(loadBalancerClass: string | undefined): ConditionReport {
   const which = loadBalancerClass ? `loadBalancerClass ${loadBalancerClass}` : "Services without loadBalancerClass";
   return not("Unserved", `No controller serves ${which}: the Service has no address`);

@@ -29,7 +29,7 @@ function scenario(stored?: ConditionReport) {
   return { decide, decideUntilDone, done };
 }
 
-test("a new Service whose endpoints come after its address is never said to be not announced", () => {
+test("a new Service whose endpoints follow its address is never reported as not announced", () => {
   const { decide, decideUntilDone, done } = scenario();
   expect(decide(is("False"))).toBeGreaterThan(0);
   vi.advanceTimersByTime(1000);
@@ -37,7 +37,7 @@ test("a new Service whose endpoints come after its address is never said to be n
   expect(done).toEqual(["written Announced at 1", "told Announced at 1"]);
 });
 
-test("one that stays without is said to be after a moment, and warned of when that has stood", () => {
+test("a Service that stays unannounced gets the condition first and the Event later", () => {
   const { decideUntilDone, done } = scenario();
   decideUntilDone(is("False"));
   expect(done).toEqual(["written noEndpoints at 3", "told noEndpoints at 10"]);
@@ -68,7 +68,7 @@ test("changes are written at most every ten seconds, and Events recorded only wh
   ]);
 });
 
-test("one that is given an address after a long wait has as much time to settle as a new one", () => {
+test("a Service that gets its address after a long wait has the delay of a new one", () => {
   const { decide, decideUntilDone, done } = scenario();
   decideUntilDone(is("False", "noIPAllocated"));
   vi.advanceTimersByTime(60_000);
@@ -78,7 +78,7 @@ test("one that is given an address after a long wait has as much time to settle 
   expect(done.filter((one) => one.startsWith("told"))).toEqual(["told Announced at 73"]);
 });
 
-test("one between two addresses keeps its condition for a moment", () => {
+test("a Service that changes its address keeps its condition for a moment", () => {
   const { decide, decideUntilDone, done } = scenario(is("True"));
   decideUntilDone(is("True"));
   vi.advanceTimersByTime(20_000);

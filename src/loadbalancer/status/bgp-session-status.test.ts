@@ -13,7 +13,7 @@ const rendered = (
 });
 const statusOf = (spoken: SessionStateOrReason, more = {}) => rendered(sessionStatus({ ...peer, ...more }, node, spoken)).status;
 
-test("a BGPSessionStatus has FRR's words, and belongs to the Node", () => {
+test("a BGPSessionStatus has the states of FRR and the Node as its owner", () => {
   const session = { state: "Established", bfd: "Up", since: "2026-11-15T10:00:00Z", lastResetReason: "Peer closed the session" };
   expect(sessionStatusName("worker0", "peer1", () => false)).toBe("worker0-peer1");
   expect(rendered(sessionStatus({ ...peer, bfdProfile: "fast" }, node, session))).toEqual({
@@ -37,12 +37,12 @@ test("a BGPSessionStatus has FRR's words, and belongs to the Node", () => {
   });
 });
 
-test("a session in a VRF says which, and an unnumbered one its interface", () => {
+test("a session in a VRF has the VRF, and an unnumbered one its interface", () => {
   expect(statusOf({ state: "Active", bfd: "N/A" }, { vrf: "red" })).toMatchObject({ vrf: "red" });
   expect(statusOf({ state: "Active", bfd: "N/A" }, { address: undefined, interface: "eth0" })).toMatchObject({ address: "eth0" });
 });
 
-test("while FRR does not answer, or does not have it, the state is Unknown and the condition says why", () => {
+test("the state is Unknown with a reason while FRR does not answer or lacks the neighbor", () => {
   expect(statusOf("not-answering")).toMatchObject({
     bgpStatus: "Unknown",
     bfdStatus: "N/A",
@@ -58,7 +58,7 @@ test("while FRR does not answer, or does not have it, the state is Unknown and t
 const sinceOf = (since: string, existing: { bgpStatus: string; since?: string }) =>
   rendered(sessionStatus(peer, node, { state: "Established", bfd: "N/A", since }), existing).status.since;
 
-test("the moment it began stands still over a restart of ours, although FRR tells it in whole seconds", () => {
+test("the start time is stable over an agent restart, although FRR counts whole seconds", () => {
   const existing = { bgpStatus: "Established", since: "2026-11-15T10:00:00Z" };
   for (const since of ["2026-11-15T09:59:59Z", "2026-11-15T10:00:00Z", "2026-11-15T10:00:01Z"])
     expect(sinceOf(since, existing)).toBe(existing.since);
@@ -70,7 +70,7 @@ test("the moment it began stands still over a restart of ours, although FRR tell
 const stateAfter = (existing: string, state: string) =>
   rendered(sessionStatus(peer, node, { state, bfd: "N/A" }), { bgpStatus: existing }).status.bgpStatus;
 
-test("a session that still does not come up keeps its word", () => {
+test("a session that cycles without Established keeps its state", () => {
   expect(stateAfter("Active", "Connect")).toBe("Active");
   expect(stateAfter("Established", "Connect")).toBe("Connect");
   expect(stateAfter("Active", "Established")).toBe("Established");

@@ -33,7 +33,7 @@ const sources = {
 
 const routers = { passthroughs: holding(L3Passthrough), l3vnis: holding(L3VNI), reports: holding(RouterNodeConfigurationStatus) };
 
-test.each([true, false])("a node labeled to be left out counts as the speakers have it: ignored %s", (ignoreExclude) => {
+test.each([true, false])("the exclude label of a node counts as on the speakers: ignoreExclude %s", (ignoreExclude) => {
   const view = new ClusterConfig(sources, {
     ignoreExclude,
     states: holding(ConfigurationState),
@@ -44,7 +44,7 @@ test.each([true, false])("a node labeled to be left out counts as the speakers h
   expect(view.landscape?.nodes).toMatchObject([{ name: "n1", excluded: !ignoreExclude }]);
 });
 
-test("where nobody knows who is alive nobody knows where Services can be announced, and the same again is no change", () => {
+test("the cluster is unknown until the live members are, and loading the same again is no change", () => {
   const view = new ClusterConfig(sources, {
     ignoreExclude: false,
     states: holding(ConfigurationState),
@@ -61,7 +61,7 @@ const stateOf = (node: string, result: "Valid" | "Invalid" | "Unknown"): Configu
   status: { result },
 });
 
-test("nodes that are alive and whose speaker does not run on what is written, or cannot read all of it, are in doubt until it says otherwise", () => {
+test("live nodes whose speaker reports invalid or unreadable configuration are in doubt until it reports otherwise", () => {
   const states: ConfigurationState[] = [];
   const view = new ClusterConfig(sources, {
     ignoreExclude: false,

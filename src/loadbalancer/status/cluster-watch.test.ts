@@ -88,7 +88,7 @@ const pool: IPAddressPool = {
   spec: { addresses: ["192.0.2.0/24"], autoAssign: true, avoidBuggyIPs: false },
 };
 
-test("a flood of edits is looked at a few times, and the last of them is not missed", async () => {
+test("many edits are loaded a few times, including the last one", async () => {
   const { sources, view, stop } = await watched();
   const loadedGenerations: unknown[] = [];
   vi.spyOn(view, "load").mockImplementation(() => {
@@ -110,7 +110,7 @@ test("a flood of edits is looked at a few times, and the last of them is not mis
   await stop();
 });
 
-test("a pool is not warned of before its advertisement can have been written, and then once", async () => {
+test("an unadvertised pool gets one warning, after a delay for its advertisement", async () => {
   const { sources, recorded, stop } = await watched();
   sources.pools.put(pool);
   await vi.advanceTimersByTimeAsync(5000);
@@ -122,7 +122,7 @@ test("a pool is not warned of before its advertisement can have been written, an
   await stop();
 });
 
-test("a pool whose advertisement comes in time is not warned of", async () => {
+test("a pool whose advertisement comes in time gets no warning", async () => {
   const { sources, recorded, stop } = await watched();
   sources.pools.put(pool);
   await vi.advanceTimersByTimeAsync(5000);

@@ -46,7 +46,7 @@ const unreadPeer = (isInForce: boolean, generation = 3) => ({
   isInForce,
 });
 
-test("names, labels and owner are as the spec has them", () => {
+test("names, labels and owner follow the specification", () => {
   expect(configurationStateName({ type: "controller" })).toBe("controller");
   expect(configurationStateName(speaker)).toBe("speaker-kind-worker");
   expect(configurationState({ type: "controller" }).create).toEqual({
@@ -79,7 +79,7 @@ test("a configuration without failures is Valid, with an empty error", () => {
   });
 });
 
-test("all errors stand in lastError, sorted and literally, and each in failedResources", () => {
+test("lastError has all messages, sorted and literal, and failedResources has each failure", () => {
   const status = statusAfter(configurationState(speaker, { failures: [noProfile, wrongSecret], resources: [] }));
   expect(status?.result).toBe("Invalid");
   expect(status?.lastError).toBe(`${wrongSecret.message}\n${noProfile.message}`);
@@ -108,20 +108,20 @@ test("all errors stand in lastError, sorted and literally, and each in failedRes
   expect(status?.conditions?.[0]).toMatchObject({ status: "False", message: "2 resources are not in effect as written" });
 });
 
-test("the controller's errors have the prefix of the spec's example", () => {
+test("the controller's lastError has the documented prefix", () => {
   const message = 'CIDR "192.168.10.100/32" in pool "client2-pool" overlaps with already defined CIDR "192.168.10.0/24"';
   const finding = { failures: [failureOf("client2-pool", message, { kind: "IPAddressPool" })], resources: [] };
   expect(statusAfter(configurationState({ type: "controller" }, finding))?.lastError).toBe(`failed to parse configuration: ${message}`);
 });
 
-test("at start it is Unknown, but what an earlier run found stays until there is something new", () => {
+test("is Unknown at the start, unless an earlier run left a result", () => {
   const unknown = statusAfter(configurationState(speaker));
   expect(unknown).toMatchObject({ result: "Unknown", conditions: [{ type: "Valid", status: "Unknown", reason: "Starting" }] });
   const earlier = statusAfter(configurationState(speaker, { failures: [noProfile], resources: [] }));
   expect(statusAfter(configurationState(speaker), earlier)).toBe(earlier);
 });
 
-test("what keeps the API or FRR from answering does not change the result, and the condition says why it is old", () => {
+test("an unavailable API or FRR keeps the result, and the condition has the reason", () => {
   const readProblem = { reason: "ConfigurationOutdated", message: "bgppeers cannot be read since 10:00" };
   const invalid = statusAfter(configurationState(speaker, { failures: [noProfile], resources: [] }, readProblem));
   expect(invalid).toMatchObject({ result: "Invalid", lastError: noProfile.message });
@@ -131,7 +131,7 @@ test("what keeps the API or FRR from answering does not change the result, and t
   expect(valid?.conditions?.[0]?.message).toContain("bgppeers cannot be read since 10:00");
 });
 
-test("of more than a thousand resources only those that are not applied are listed", () => {
+test("lists only resources that are not applied if there are more than a thousand", () => {
   const resources = Array.from({ length: 1001 }, (_, index) => ({
     kind: "IPAddressPool",
     name: `p${index}`,
@@ -144,7 +144,7 @@ test("of more than a thousand resources only those that are not applied are list
   expect(statusAfter(configurationState(speaker, { failures: [], resources: resources.slice(1) }))?.resources).toHaveLength(1000);
 });
 
-test("ten thousand failures still make an object that can be stored, and it says that it is not all", () => {
+test("ten thousand failures are truncated to an object that can be stored, and the message says so", () => {
   const failures = Array.from({ length: 10_000 }, (_, index) => failureOf(`peer-${index}`, "x".repeat(5000)));
   const status = statusAfter(configurationState(speaker, { failures, resources: [] }));
   expect(JSON.stringify(status).length).toBeLessThan(1_000_000);
@@ -152,7 +152,7 @@ test("ten thousand failures still make an object that can be stored, and it says
   expect(status?.conditions?.[0]?.message).toMatch(/^10000 resources are not in effect as written; \d+ failures not listed$/);
 });
 
-test("why nothing newer is known is told, also of what an earlier run found, and changes no result", () => {
+test("a read problem is added to the condition of an earlier run without changing its result", () => {
   const readProblem = { reason: "SecretUnreadable", message: "The API does not let us read Secret tor" };
   const desired = configurationState(speaker, undefined, readProblem);
   for (const finding of [
@@ -170,7 +170,7 @@ test("why nothing newer is known is told, also of what an earlier run found, and
   expect(statusAfter(desired, starting)).toMatchObject({ result: "Unknown", conditions: [{ status: "Unknown", ...readProblem }] });
 });
 
-test("of a peer whose Secret cannot be read holds what was found last, until that is known to be about another generation", () => {
+test("a peer with an unreadable Secret keeps its last failure until its generation changes", () => {
   const earlier = statusAfter(configurationState(speaker, { failures: [wrongSecret, noProfile], resources: [] }));
   const finding = { failures: [], resources: [], unread: [unreadPeer(true)] };
   const now = statusAfter(configurationState(speaker, finding, secretUnread), earlier);
@@ -185,7 +185,7 @@ test("of a peer whose Secret cannot be read holds what was found last, until tha
   expect(statusAfter(configurationState(speaker, { ...finding, unread: [unreadPeer(true, 4)] }, secretUnread), now)?.result).toBe("Valid");
 });
 
-test("a peer that is left out because its Secret cannot be read makes nothing Invalid, nor Valid what was not", () => {
+test("a peer left out for its unreadable Secret changes no result", () => {
   const finding = { failures: [], resources: [], unread: [unreadPeer(false)] };
   const picture = configurationState(speaker, finding, secretUnread);
   expect(statusAfter(picture)).toMatchObject({ result: "Unknown", conditions: [{ status: "Unknown", reason: "SecretUnreadable" }] });
@@ -195,7 +195,7 @@ test("a peer that is left out because its Secret cannot be read makes nothing In
   expect(statusAfter(other, valid)).toMatchObject({ result: "Invalid", lastError: noProfile.message });
 });
 
-test("lost links are listed while they are lost, and leave the result as it is", () => {
+test("links without carrier are listed and do not change the result", () => {
   const valid = { failures: [], resources: [] };
   const lost = statusAfter(configurationState(speaker, { ...valid, lostLinks: ["lan0"] }));
   expect(lost).toMatchObject({ result: "Valid", links: [{ name: "lan0", state: "NoCarrier" }] });

@@ -19,7 +19,7 @@ const state = (name: string, result: Result, ...messages: string[]): Configurati
 });
 const statusOf = (...states: ConfigurationState[]) => configurationStatus(states).status;
 
-test("valid is what every component finds valid", () => {
+test("is valid if every component reports Valid", () => {
   expect(statusOf(state("controller", "Valid"), state("speaker-n1", "Valid"))).toEqual({
     validConfig: true,
     lastError: "",
@@ -28,7 +28,7 @@ test("valid is what every component finds valid", () => {
   });
 });
 
-test("what several components find wrong is said once, whole, without what each puts before it", () => {
+test("an error of several components is listed once, complete and without their prefixes", () => {
   const two = 'secret type mismatch on "a"/"b", type "kubernetes.io/basic-auth" is expected \nfailed to parse peer p password secret';
   const status = statusOf(
     state("speaker-n2", "Invalid", "overlap", two),
@@ -45,7 +45,7 @@ test("what several components find wrong is said once, whole, without what each 
   });
 });
 
-test("a component that is silent makes the condition Unknown; validConfig is what the others say", () => {
+test("a component that does not report makes the condition Unknown, and validConfig follows the others", () => {
   const silent = [state("speaker-n1", "Unknown", "old"), state("speaker-n2", undefined)];
   expect(statusOf(state("controller", "Invalid", "overlap"), ...silent)).toMatchObject({
     validConfig: false,
@@ -67,7 +67,7 @@ test("validConfig is unset while no component has reported", () => {
   expect(statusOf(state("controller", "Unknown"))).not.toHaveProperty("validConfig");
 });
 
-test("of very many components the message names some", () => {
+test("the message names the first of many components", () => {
   const states = Array.from({ length: 25 }, (_, nth) => state(`speaker-n${String(nth).padStart(2, "0")}`, "Invalid", "x"));
   expect(statusOf(...states)).toMatchObject({ conditions: [{ message: expect.stringMatching(/speaker-n09 and 15 more$/) as string }] });
 });

@@ -85,7 +85,7 @@ test("reports of controllers that renew their Lease stay; those of dead ones are
   expect(cluster.marks).toEqual(MARKS);
 });
 
-test("a Lease that is deleted counts as not renewed, and one that never was as no election", async () => {
+test("a deleted Lease counts as not renewed, and a Lease that never existed as no election", async () => {
   cluster.hasLease = false;
   start();
   await seconds(120);
@@ -109,7 +109,7 @@ test("an API server outage does not count: the timeout starts again when it is b
   expect(cluster.marks).toEqual(MARKS);
 });
 
-test("an agent after many others looks more rarely, and still marks when those before it do not", async () => {
+test("an agent after many others checks more rarely, and still marks if the earlier ones do not", async () => {
   start(500);
   await seconds(1_200);
   expect(cluster.gets).toBeLessThan(6);

@@ -6,7 +6,7 @@ afterEach(() => vi.useRealTimers());
 
 const taking = (ms: number) => () => void vi.advanceTimersByTime(ms);
 
-test("what is quick is looked at whenever it changes", () => {
+test("a fast load runs on every change", () => {
   const pace = new LoadRateLimit();
   for (let nth = 0; nth < 5; nth++) {
     expect(pace.waitMs).toBe(0);
@@ -14,7 +14,7 @@ test("what is quick is looked at whenever it changes", () => {
   }
 });
 
-test("after a look that took its time there is a pause in proportion to it, and no longer than ten seconds", () => {
+test("a slow load is followed by a proportional pause of at most ten seconds", () => {
   const pace = new LoadRateLimit();
   pace.run(taking(400));
   expect(pace.waitMs).toBe(2_000);
@@ -31,7 +31,7 @@ function failing(): void {
   throw new Error("no");
 }
 
-test("a look that fails counts as one", () => {
+test("a failed load counts too", () => {
   const pace = new LoadRateLimit();
   expect(() => pace.run(failing)).toThrow("no");
   expect(pace.waitMs).toBe(2_000);

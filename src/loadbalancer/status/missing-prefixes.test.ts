@@ -9,18 +9,13 @@ describe("runs of missing prefixes", () => {
     ["nothing", ["10.0.0.1/32"], [], []],
     ["one alone", ["10.0.0.2/32", "10.0.0.1/32"], ["10.0.0.2/32"], ["10.0.0.2/32"]],
     [
-      "neighbors among those that are wanted",
+      "adjacent wanted prefixes",
       ["10.0.0.9/32", "10.0.0.1/32", "10.0.9.0/32"],
       ["10.0.0.9/32", "10.0.0.1/32"],
       ["10.0.0.1/32-10.0.0.9/32"],
     ],
-    [
-      "around one that is sent",
-      ["10.0.0.1/32", "10.0.0.2/32", "10.0.0.3/32"],
-      ["10.0.0.1/32", "10.0.0.3/32"],
-      ["10.0.0.1/32", "10.0.0.3/32"],
-    ],
-    ["a network and an address of it", ["10.0.0.0/24", "10.0.0.0/32"], ["10.0.0.0/24"], ["10.0.0.0/24"]],
+    ["around a sent prefix", ["10.0.0.1/32", "10.0.0.2/32", "10.0.0.3/32"], ["10.0.0.1/32", "10.0.0.3/32"], ["10.0.0.1/32", "10.0.0.3/32"]],
+    ["a network and an address in it", ["10.0.0.0/24", "10.0.0.0/32"], ["10.0.0.0/24"], ["10.0.0.0/24"]],
     ["IPv6", ["2001:db8::1/128", "2001:db8::2/128"], ["2001:db8::1/128", "2001:db8::2/128"], ["2001:db8::1/128-2001:db8::2/128"]],
   ])("%s", (_what, wanted, missing, runs) => {
     expect(missingRuns(wanted, new Set(missing))).toEqual(runs);
@@ -38,7 +33,7 @@ describe("runs of missing prefixes", () => {
         length === 32 ? `10.0.${third}.${last}/32` : length === 30 ? `10.0.${third}.${last & 252}/30` : `10.0.${third}.0/24`,
       ).toString();
     });
-  test("name exactly the missing prefixes among those that are wanted", () => {
+  test("contain exactly the missing ones of the wanted prefixes", () => {
     fc.assert(
       fc.property(fc.uniqueArray(address, { maxLength: 60 }), fc.array(fc.boolean(), { minLength: 60, maxLength: 60 }), (wanted, isOut) => {
         const missing = new Set(wanted.filter((_, nth) => isOut[nth]));

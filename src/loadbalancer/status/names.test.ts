@@ -4,14 +4,14 @@ import { joinedName, labelValue, pairsNamed, prefixedName } from "./names.ts";
 
 const noneElse = () => false;
 
-test("names are readable, as the spec's examples are", () => {
+test("names are readable, as in the documented examples", () => {
   expect(joinedName("worker0", "peer1", noneElse)).toBe("worker0-peer1");
   expect(joinedName("kind-worker", "tor-1", noneElse)).toBe("kind-worker-tor-1");
   expect(prefixedName("speaker-", "kind-worker")).toBe("speaker-kind-worker");
   expect(labelValue("kind-worker")).toBe("kind-worker");
 });
 
-test("two pairs that join to the same both get a hash, and different ones", () => {
+test("two pairs with the same joined name both get a hash, and different ones", () => {
   const pairs = new Set(["a-b/c", "a/b-c"]);
   const exists = (first: string, second: string) => pairs.has(`${first}/${second}`);
   const names = [joinedName("a-b", "c", exists), joinedName("a", "b-c", exists)];
@@ -20,11 +20,11 @@ test("two pairs that join to the same both get a hash, and different ones", () =
   expect(names[0]).not.toBe(names[1]);
 });
 
-test("a pair is not ambiguous by being there itself", () => {
+test("a pair does not conflict with itself", () => {
   expect(joinedName("a-b", "c", (first, second) => first === "a-b" && second === "c")).toBe("a-b-c");
 });
 
-test("what is too long is cut and hashed, and stays a name", () => {
+test("a name that is too long is cut and hashed, and stays valid", () => {
   const node = `${"n".repeat(240)}.example`;
   expect(joinedName(node, "peer", noneElse)).toHaveLength(253);
   expect(joinedName(node, "peer", noneElse)).not.toBe(joinedName(node, "other", noneElse));
@@ -47,7 +47,7 @@ test("among any pairs, no two have the same name", () => {
   );
 });
 
-test("a name tells its pair among all that exist, also where it has a hash or was cut", () => {
+test("a name identifies its pair among all that exist, also if it is hashed or cut", () => {
   const long = "n".repeat(200);
   const first = fc.oneof(part, fc.constantFrom("worker", "worker-1", "1", long));
   const pairs = fc.uniqueArray(fc.tuple(first, first), { selector: ([a, b]) => `${a}/${b}`, minLength: 1, maxLength: 12 });

@@ -10,7 +10,7 @@ const metadata = {
   ownerReferences: [{ apiVersion: "v1", kind: "Service", name: "web", uid: "u1" }],
 };
 
-test("a ServiceBGPStatus names the peers by family and the advertisements, and belongs to the Service", () => {
+test("a ServiceBGPStatus has the peers by family, the advertisements, and the Service as its owner", () => {
   const reach = { IPv4: ["a", "b"], IPv6: ["b"], all: ["a", "b"], advertisements: ["ad"] };
   expect(serviceBgpStatus(service, "worker0", reach)).toEqual({
     status: {
@@ -28,7 +28,7 @@ test("a ServiceBGPStatus names the peers by family and the advertisements, and b
   });
 });
 
-test("a ServiceBGPStatus is called after Service and node, in the namespace of the Service", () => {
+test("a ServiceBGPStatus is named after Service and node, in the namespace of the Service", () => {
   expect(serviceBgpStatusKey(service, "worker0", () => false)).toBe("shop/web-worker0");
   expect(serviceBgpStatusKey(service, "a-b", (other, node) => other === "web-a" && node === "b")).toMatch(/^shop\/web-a-b-[0-9a-f]{10}$/);
 });
@@ -68,7 +68,7 @@ test("a ServiceL2Status has the elected node, its interfaces and the failover or
   });
 });
 
-test("without a choice of interfaces it lists none, which means all", () => {
+test("a ServiceL2Status without interfaces means all interfaces", () => {
   const all = { node: elected.node, addresses: elected.addresses, candidates: elected.candidates };
   expect(serviceL2Status(service, all, () => holding, { is: "on" }).status).not.toHaveProperty("interfaces");
 });
@@ -100,7 +100,7 @@ test("another machine that answers for a kept address is reported with its MAC w
   expect(conditionsWith(holding)).toHaveLength(2);
 });
 
-test("an unprotected host is said with the reason", () => {
+test("an unprotected host is reported with the reason", () => {
   const picture = serviceL2Status(service, elected, () => holding, { is: "off", why: "the kernel has no nftables" });
   expect((picture.status as { conditions: object[] }).conditions[1]).toEqual({
     type: "HostProtected",
@@ -113,7 +113,7 @@ test("an unprotected host is said with the reason", () => {
 const conflictsWith = (state: AddressState) =>
   (serviceL2Status(service, elected, () => state, { is: "on" }).status as { conflicts?: object[] }).conflicts;
 
-test("the machines of a conflict are in the status, as long as there are any", () => {
+test("the status lists the machines of a conflict while there are any", () => {
   const rival = { mac: "02:00:00:00:00:01", interface: "eth0" };
   expect(conflictsWith({ is: "in-use", ...rival })?.[0]).toEqual({ address: "10.0.0.1", ...rival });
   expect(conflictsWith({ ...holding, rival })?.[0]).toEqual({ address: "10.0.0.1", ...rival });

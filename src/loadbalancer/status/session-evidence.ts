@@ -12,7 +12,7 @@ type SessionProblem =
   | { readonly reason: "sessionDown" | "rejectedByPeer" }
   | { readonly reason: "notSent"; readonly runs: readonly MissingRun[] };
 
-/** The sessions of a node that do not deliver everything, by peer. A session that is not there delivers, or nobody knows: an earlier agent does not report it. */
+/** The sessions of a node that do not deliver everything, by peer. A session without a status counts as delivering: an earlier agent does not report it. */
 export interface SessionEvidence {
   readonly problems: ReadonlyMap<string, SessionProblem>;
   /** Equal for nodes between which it makes no difference. */

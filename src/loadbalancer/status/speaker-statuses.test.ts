@@ -31,7 +31,7 @@ function caches(
   };
 }
 
-test("only those in doubt are asked whether they announce over BGP; who answers on its links has said so", () => {
+test("BGP announcements are read only from nodes in doubt, and the layer 2 announcer from its own status", () => {
   const there = caches([bgp("n1"), bgp("n2")], l2("n2", "True"));
   expect(speakerStatusesOf("shop/web", new Set(), there)).toEqual({ answering: "n2" });
   expect(speakerStatusesOf("shop/web", new Set(["n1"]), there)).toEqual({ overBgp: new Map([["n1", []]]), answering: "n2" });
@@ -39,14 +39,14 @@ test("only those in doubt are asked whether they announce over BGP; who answers 
   expect(speakerStatusesOf("shop/web", new Set(["n2"]), caches([], l2("n2", "False")))).toEqual({ overBgp: new Map() });
 });
 
-test("a report is found under its hashed name where another would have the plain one, and is not taken for another's", () => {
+test("a status is found under its hashed name if the plain one is ambiguous, and not mistaken for another", () => {
   const ambiguous = caches([bgp("n1", "web-n1")], undefined, ["web", "web-a"], ["n1", "a-n1"]);
   expect(speakerStatusesOf("shop/web", new Set(["n1"]), ambiguous).overBgp).toEqual(new Map([["n1", []]]));
   const others = caches([bgp("n1", "web-a-n1")], undefined, ["web", "web-a"], ["n1", "a-n1"]);
   expect(speakerStatusesOf("shop/web", new Set(["a-n1"]), others).overBgp).toEqual(new Map());
 });
 
-test("a report is of the Service that it names, in its namespace", () => {
+test("a status belongs to the Service that it names, in its namespace", () => {
   expect(serviceOf(bgp("n1"))).toEqual(["shop/web"]);
   expect(serviceOf({ metadata: by("n1", "web-n1") })).toEqual([]);
 });

@@ -13,12 +13,12 @@ const condition = (type: string) => ({
 });
 const unknown = (type: string) => ({ type, status: "Unknown", reason: "AgentNotReporting", lastTransitionTime: "2026-11-15T10:31:00Z" });
 
-test("a report is known by its annotation, and the controller's is nobody's", () => {
+test("the node of a status comes from its annotation, and the controller's has no node", () => {
   expect(nodeOfReport({ metadata })).toBe("worker0");
   expect(nodeOfReport({ metadata: { name: "controller" } })).toBeUndefined();
 });
 
-test("a ConfigurationState becomes Unknown, and its errors stay readable", () => {
+test("a ConfigurationState becomes Unknown and keeps its errors", () => {
   const marked = unknownConfigurationState(
     { metadata, status: { result: "Invalid", lastError: "x", conditions: [condition("Valid")] } },
     silence,
@@ -29,7 +29,7 @@ test("a ConfigurationState becomes Unknown, and its errors stay readable", () =>
   expect(unknownConfigurationState({ metadata, status: marked as never }, silence, now)).toBeUndefined();
 });
 
-test("a session becomes Unknown, and BFD as well where there is any", () => {
+test("a session becomes Unknown, and its BFD state too if it has one", () => {
   const session = (bfdStatus: string) =>
     unknownSession({ metadata, status: { bgpStatus: "Established", bfdStatus, conditions: [condition("Reported")] } }, silence, now);
   expect(session("Up")).toMatchObject({ bgpStatus: "Unknown", bfdStatus: "Unknown", conditions: [unknown("Reported")] });
@@ -37,7 +37,7 @@ test("a session becomes Unknown, and BFD as well where there is any", () => {
   expect(unknownSession({ metadata, status: session("N/A") as never }, silence, now)).toBeUndefined();
 });
 
-test("what a silent speaker announces is no longer claimed", () => {
+test("the announcements of a speaker that does not report become Unknown", () => {
   const bgp = unknownServiceBGP({ metadata, status: { bgpPeers: ["a"], conditions: [condition("Reported")] } }, silence, now);
   expect(bgp).toMatchObject({ conditions: [unknown("Reported")] });
   expect(unknownServiceBGP({ metadata, status: bgp as never }, silence, now)).toBeUndefined();

@@ -6,7 +6,7 @@ import type { Pool } from "../config/config.ts";
 import type { Sharing, AddressRequest } from "../services/address-request.ts";
 import { Allocator, type Allocation, type NoAddress } from "../allocator/allocator.ts";
 
-// Pools and Services for tests: everything in order unless told otherwise.
+// Pools and Services for tests: valid unless a test sets a field.
 
 export interface PoolTerms {
   readonly priority?: number;

@@ -128,7 +128,7 @@ const addresses = fc.uniqueArray(fc.constantFrom("10.0.0.1", "10.0.0.2", "10.0.1
   maxLength: 6,
 });
 
-/** What a node is to announce, now and then nothing to nobody. */
+/** The announcements of a node, sometimes none. */
 export const speakers: fc.Arbitrary<DesiredBgp> = fc
   .tuple(peers, profiles, ads, addresses, fc.constantFrom(undefined, "192.0.2.10", "192.0.2.11"))
   .map(([peers, bfdProfiles, bgpAds, addresses, internalIPv4]) => {

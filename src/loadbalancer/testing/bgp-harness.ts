@@ -106,7 +106,7 @@ export function bgpHarness() {
     frr.sent.length = 0;
     return await speaker.apply({ config, node: NODE, services: new Map(Object.entries(services)) }, signal);
   };
-  /** What it was told, hashes aside. */
+  /** The lines that it received, without hashes. */
   const sentLines = () => frr.sent.map((line) => line.replace(/Class\/\w+/, "Class/*"));
   return { frr, speaker, apply, sentLines };
 }

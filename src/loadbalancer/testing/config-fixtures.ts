@@ -10,7 +10,7 @@ import { type LastGoodConfig, loadConfig, type Loaded, type LoadOptions, type Co
 import type { ConfigObjects, Labeled } from "../config/objects.ts";
 import { RULES, type RuleId } from "../config/rules.ts";
 
-// Objects for tests: everything in order unless told otherwise.
+// Objects for tests: valid unless a test sets a field.
 
 /** The hour of the day that an object was created at makes its age. */
 export interface ObjectAge {

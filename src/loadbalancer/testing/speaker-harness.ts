@@ -22,7 +22,7 @@ const log = createLog({ level: "silent" });
 export class SpeakerHarness {
   readonly rung: string[] = [];
   readonly findings: { finding: ConfigurationResult | undefined; impairment: ReadProblem | undefined }[] = [];
-  /** Who hears each Service. */
+  /** The peers of each Service. */
   readonly services = new Map<string, readonly string[]>();
   rejections = NOTHING_REJECTED;
   readonly passes: string[][] = [];

@@ -26,7 +26,7 @@ const only = (neighbor: Neighbor): Neighbors => ({ default: { [TOR]: neighbor } 
 const established = (upMs: number, more: Partial<Neighbor> = {}) =>
   only({ bgpState: "Established", bgpTimerUpMsec: upMs, connectionsEstablished: 1, ...more });
 
-/** A poll of an FRR that says what the test last told it to. */
+/** Polls an FRR that answers with the last value of the test. */
 function pollOf(first: Neighbors, everyMs?: number) {
   const heard: string[] = [];
   let next = first;
@@ -57,7 +57,7 @@ function pollOf(first: Neighbors, everyMs?: number) {
     heard,
     polls,
     bfdIsGone: () => (hasBfd = false),
-    /** What FRR says from now on stays underway until it is let go. */
+    /** Holds back the answers of FRR from now on until they are released. */
     holdAnswer() {
       const hold = Promise.withResolvers<void>();
       delayed = hold.promise;

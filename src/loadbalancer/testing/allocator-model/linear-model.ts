@@ -5,7 +5,7 @@ import type { AddressRequest } from "../../services/address-request.ts";
 import type { Allocation, Usage } from "../../allocator/allocator.ts";
 import type { Waiter } from "../../allocator/waiters.ts";
 
-/** What the allocator is to do, told as plainly as possible: every address of every pool is looked at, and everyone who has one. For tests. */
+/** The expected result of the allocator, by a linear search through all addresses and Services. For tests. */
 export class LinearModel {
   pools: readonly Pool[] = [];
   broken: ReadonlySet<string> = new Set();
@@ -39,7 +39,7 @@ export class LinearModel {
     return (waiter.missing ? this.second(waiter) : this.find(waiter.request)) !== undefined;
   }
 
-  /** The pool that it may have these addresses from, whoever else has them. */
+  /** The pool that it may have these addresses from, also if other Services have them. */
   poolOf(request: AddressRequest, addresses: readonly Address[], from: string | undefined): string | undefined {
     const families = addresses.map(({ family }) => family);
     if (

@@ -83,7 +83,7 @@ export class SimulatedCluster {
     if (service) this.#services.set(key, { ...service, published });
   }
 
-  /** The controller is killed; another has only what the Services carry, and hears of them in some order. */
+  /** The controller is killed; the next one reads the Services in any order and knows only their status. */
   changeLeader(order: (key: string) => number): void {
     const { pools, broken } = this.#model;
     this.#model.entries.clear();
@@ -109,7 +109,7 @@ export class SimulatedCluster {
     }
   }
 
-  /** When all is written, nobody has what another has too, unless they share it. */
+  /** After all writes no two Services have one address, unless they share it. */
   converge(): void {
     for (const key of this.#services.keys()) this.#reconcile(key, true);
     this.heed();
