@@ -34,21 +34,21 @@ function raw(bytes: string): Promise<string> {
   });
 }
 
-test("who answers is alive, ready or not", async () => {
+test("livez succeeds while the process answers, ready or not", async () => {
   checks.set("caches", () => {
     throw new Error("waiting for nodes");
   });
   expect(await ask("/livez")).toMatchObject({ status: 200, text: "ok\n" });
 });
 
-test("ready is when every check passes, and verbose names them", async () => {
+test("readyz succeeds when every check passes, and verbose lists them", async () => {
   checks.set("caches", () => {});
   checks.set("panel", async () => {});
   expect(await ask("/readyz")).toMatchObject({ status: 200, text: "ok\n" });
   expect(await ask("/readyz?verbose")).toMatchObject({ status: 200, text: "[+] caches ok\n[+] panel ok\nreadyz ok\n" });
 });
 
-test("not ready names every check and why it fails, also without verbose", async () => {
+test("readyz lists every failing check with its reason, also without verbose", async () => {
   checks.set("caches", () => {
     throw new Error("waiting for nodes");
   });
@@ -76,7 +76,7 @@ test("a check that never answers fails, and its signal aborts", async () => {
   vi.useRealTimers();
 });
 
-test("metrics come in Prometheus' text form, ours and the process's", async () => {
+test("metrics have the Prometheus text format and include those of the process", async () => {
   reconciles.inc({ controller: "health-test", outcome: "success" });
   const { status, text, headers } = await ask("/metrics");
   expect(status).toBe(200);
@@ -116,7 +116,7 @@ test("closing does not wait for a request that never ends", async () => {
   await expect(ask("/livez")).rejects.toThrow("fetch failed");
 });
 
-test("an IPv6 address or a bare port will do, anything else is refused with the reason", async () => {
+test("an IPv6 address or a bare port is valid, and other values are rejected with the reason", async () => {
   const six = new HealthServer(checks, log);
   expect(await six.listen("[::1]:0")).toMatch(/^\[::1\]:\d+$/);
   await six.close();
@@ -124,7 +124,7 @@ test("an IPv6 address or a bare port will do, anything else is refused with the 
   expect(await both.listen("[127.0.0.1,::1]:0")).toMatch(/^127\.0\.0\.1:\d+,\[::1\]:\d+$/);
   await both.close();
   const one = new HealthServer(checks, log);
-  // An address of documentation is nobody's.
+  // A documentation address cannot be bound.
   expect(await one.listen("[127.0.0.1,2001:db8::1]:0")).toMatch(/^127\.0\.0\.1:\d+$/);
   await one.close();
   const any = new HealthServer(checks, log);
@@ -135,6 +135,6 @@ test("an IPv6 address or a bare port will do, anything else is refused with the 
   }
 });
 
-test("an address that is taken is an error", async () => {
+test("an address in use is an error", async () => {
   await expect(new HealthServer(checks, log).listen(address)).rejects.toThrow("EADDRINUSE");
 });

@@ -17,14 +17,14 @@ test("a line is JSON with level, time, message and its fields", () => {
   ]);
 });
 
-test("debug is left out unless asked for", () => {
+test("debug lines are off by default", () => {
   expect(json((log) => log.debug("detail"))).toEqual([]);
   const lines: string[] = [];
   createLog({ level: "debug", write: (line) => lines.push(line) }).debug("detail");
   expect(lines).toHaveLength(1);
 });
 
-test("an error that was foreseen has its code and causes, one that was not has its stack", () => {
+test("an expected error is logged with its code and causes, an unexpected one with its stack", () => {
   const foreseen = Object.assign(new Error("not there"), { code: "NotFound" });
   const [line] = json((log) => log.warn({ error: new TypeError("a bug", { cause: foreseen }) }, "reconcile failed"));
   expect(line?.["error"]).toEqual({
@@ -35,11 +35,11 @@ test("an error that was foreseen has its code and causes, one that was not has i
   });
 });
 
-test("a thrown value that is no Error is logged as it is", () => {
+test("a thrown value that is not an Error is logged as it is", () => {
   expect(json((log) => log.warn({ error: "a string" }, "reconcile failed"))).toMatchObject([{ error: "a string" }]);
 });
 
-test("on a terminal a field or an error cannot send control characters, nor pretend to be another line", () => {
+test("on a terminal fields and errors cannot contain control characters or line breaks", () => {
   const error = Object.assign(new Error("nft: \u001b[2J\nall is well"), { code: "Failed", cause: new Error("\u009b2J") });
   const [line = ""] = logged(true, (log) =>
     log.warn({ error, text: "\u001b]0;owned\u0007\n12:00 INFO fine", at: { x: "\u009b" } }, "\u001b[2J"),
@@ -50,7 +50,7 @@ test("on a terminal a field or an error cannot send control characters, nor pret
   expect(more[0]).toBe("  all is well caused by");
 });
 
-test("on a terminal a line is for people: time, level, message, fields, the error at the end", () => {
+test("on a terminal a line has time, level, message, fields and the error at the end", () => {
   const foreseen = Object.assign(new Error("not there"), {
     code: "NotFound",
     cause: Object.assign(new Error("reset"), { code: "ECONNRESET" }),

@@ -2,7 +2,7 @@ import { expect, test, vi } from "vitest";
 import { registry } from "./metrics.ts";
 import { collectProcessMetrics } from "./process-metrics.ts";
 
-test("the process's own metrics can be asked for twice", async () => {
+test("process metrics can be collected twice", async () => {
   collectProcessMetrics();
   collectProcessMetrics();
   const text = await registry.metrics();
@@ -15,7 +15,7 @@ test("the process's own metrics can be asked for twice", async () => {
   expect(Number(/^process_cpu_seconds_total (\S+)$/m.exec(text)?.[1])).toBeGreaterThan(0);
 });
 
-test("they are those of the process also while a test holds the time", async () => {
+test("process metrics do not depend on fake timers", async () => {
   collectProcessMetrics();
   vi.useFakeTimers();
   try {

@@ -12,7 +12,7 @@ test.for([
   expect(printable(text ?? "")).toBe(printed);
 });
 
-test("printed text keeps our colors, and no other control characters", () => {
+test("printed text keeps our color codes and no other control characters", () => {
   const written: string[] = [];
   const spies = [process.stdout, process.stderr].map((stream) =>
     vi.spyOn(stream, "write").mockImplementation((text) => {

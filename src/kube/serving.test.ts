@@ -16,7 +16,7 @@ async function serve(server: Server, maxConnections: number): Promise<AddressInf
   return listen(server, { port: 0, host: "127.0.0.1" });
 }
 
-test("a connection that cannot be taken does not end the process, and a port that is taken is an error", async () => {
+test("a connection that cannot be accepted does not end the process, and a port in use is an error", async () => {
   const server = createServer();
   const error = vi.spyOn(log, "error");
   onTestFinished(() => error.mockRestore());

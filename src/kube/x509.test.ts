@@ -24,7 +24,7 @@ afterEach(() => {
   for (const each of open.splice(0)) each.close();
 });
 
-test("an authority signs itself and may sign others, but no further authority", () => {
+test("a CA is self-signed and may sign certificates, but no further CA", () => {
   const certificate = read(authority);
   expect(certificate.subject).toBe("CN=plumbline test CA");
   expect(certificate.ca).toBe(true);
@@ -33,7 +33,7 @@ test("an authority signs itself and may sign others, but no further authority", 
   expect(certificate.toLegacyObject().raw.includes(Buffer.from("30060101ff020100", "hex")), "pathLenConstraint 0").toBe(true);
 });
 
-test("an issued certificate verifies against its authority and no other", () => {
+test("an issued certificate verifies against its CA and no other", () => {
   const stranger = createAuthority({ commonName: "plumbline test CA", ...lifetime });
   expect(read(server).checkIssued(read(authority))).toBe(true);
   expect(read(server).verify(read(authority).publicKey)).toBe(true);
@@ -43,12 +43,12 @@ test("an issued certificate verifies against its authority and no other", () => 
   expect(read(server).ca).toBe(false);
 });
 
-test("the private key is the certificate's own", () => {
+test("the private key matches the certificate", () => {
   expect(read(server).checkPrivateKey(createPrivateKey(server.privateKey))).toBe(true);
   expect(read(server).checkPrivateKey(createPrivateKey(authority.privateKey))).toBe(false);
 });
 
-test("the names are those asked for, DNS names and addresses of both families", () => {
+test("the names are the requested DNS names and addresses of both families", () => {
   const certificate = read(server);
   expect(certificate.subjectAltName).toBe(
     "DNS:plumbline-webhook.plumbline-system.svc, DNS:*.example.org, IP Address:127.0.0.1, IP Address:2001:DB8:0:0:0:0:0:1, IP Address:0:0:0:0:0:0:0:0",
@@ -67,7 +67,7 @@ test("a client certificate carries its groups as organizations, in order", () =>
   expect(read(client).subjectAltName).toBeUndefined();
 });
 
-test("the lifetime is kept to the second, on both sides of the year 2050", () => {
+test("the lifetime is exact to the second, before and after the year 2050", () => {
   const late = createAuthority({
     commonName: "late",
     notBefore: new Date("2049-12-31T23:59:59.900Z"),
@@ -77,7 +77,7 @@ test("the lifetime is kept to the second, on both sides of the year 2050", () =>
   expect(read(late).validToDate).toEqual(new Date("2050-01-01T00:00:00Z"));
 });
 
-test("long names need long lengths, and are read back whole", () => {
+test("long names use long DER lengths and are read back complete", () => {
   const names = Array.from({ length: 40 }, (_, index) => `${"x".repeat(50)}-${index}.example.org`);
   const long = issue(authority, { commonName: "c".repeat(200), names, usage: "server", ...lifetime });
   expect(read(long).subject).toBe(`CN=${"c".repeat(200)}`);
@@ -85,7 +85,7 @@ test("long names need long lengths, and are read back whole", () => {
   expect(read(long).verify(read(authority).publicKey)).toBe(true);
 });
 
-test("an authority with a long name can be an issuer", () => {
+test("a CA with a long name can be an issuer", () => {
   const long = createAuthority({ commonName: "a".repeat(300), ...lifetime });
   const issued = issue(long, { commonName: "x", usage: "client", ...lifetime });
   expect(read(issued).checkIssued(read(long))).toBe(true);
@@ -97,17 +97,17 @@ test("serial numbers differ and are positive", () => {
   expect(serials.every((serial) => /^[4-7]/.test(serial) && serial.length === 32)).toBe(true);
 });
 
-test("both ends of a mutual TLS handshake accept what the authority issued", async () => {
+test("both ends of a mutual TLS handshake accept certificates of the CA", async () => {
   expect(await handshake(client)).toBe("alice");
 });
 
-test("a server refuses the client certificate of another authority with the same name", async () => {
+test("a server rejects the client certificate of another CA with the same name", async () => {
   const stranger = createAuthority({ commonName: "plumbline test CA", ...lifetime });
   const impostor = issue(stranger, { commonName: "alice", usage: "client", ...lifetime });
   expect(await handshake(impostor)).toBe("UNABLE_TO_VERIFY_LEAF_SIGNATURE");
 });
 
-test("a server certificate is not accepted as a client's", async () => {
+test("a server certificate is not accepted as a client certificate", async () => {
   expect(await handshake(server)).toBe("INVALID_PURPOSE");
 });
 

@@ -100,7 +100,7 @@ test("a listener that subscribes during a delivery gets everything once", async 
   expect(inner).toEqual(["added a initially", "added b initially", "added c initially"]);
 });
 
-test("one function may subscribe twice, and leave once", async () => {
+test("ending one of two subscriptions of the same function keeps the other", async () => {
   const cache = cacheOf();
   const heard: string[] = [];
   const listener = (change: Change<ConfigMap>): void => void heard.push(textOf(change));
@@ -183,7 +183,7 @@ test("a transform runs before an object is shared; if it throws, the object stay
   expect(log.error).toHaveBeenCalledWith(expect.objectContaining({ kind: "ConfigMap" }), "transform failed, storing the whole object");
 });
 
-test("objects are shared, so in tests they are frozen through and through", async () => {
+test("objects are shared, so in tests they are deeply frozen", async () => {
   const cache = cacheOf();
   await synced(cache, map("a", 1, { x: "red" }));
   const stored = cache.get("shop/a");
@@ -218,7 +218,7 @@ test("a cache runs once, until its signal aborts, and leaves no connection", asy
   expect(api.server.received).toHaveLength(requests);
 });
 
-test("the selection goes with every request", async () => {
+test("the selectors are part of every request", async () => {
   const cache = cacheOf({ namespace: "shop", labelSelector: "app=web", fieldSelector: "metadata.name=a" });
   await synced(cache);
   api.watch.reset();
@@ -229,7 +229,7 @@ test("the selection goes with every request", async () => {
   }
 });
 
-test("the connection is told when it comes, when it goes, and not twice; lastHeard moves with every word", async () => {
+test("connected and disconnected are notified once each, and every event updates lastHeard", async () => {
   const cache = cacheOf();
   const states: string[] = [];
   const leave = cache.onConnection((state) => states.push(state));
@@ -256,7 +256,7 @@ test("the connection is told when it comes, when it goes, and not twice; lastHea
   expect(states).toHaveLength(3);
 });
 
-test("a loss is logged with its cause, and so is its end; a watch that the server closes in good order is not worth a word", async () => {
+test("a lost watch is logged with its cause, and so is its recovery; a regular close by the server is not", async () => {
   const log = quiet();
   const cache = cacheOf({ log });
   await synced(cache);

@@ -25,7 +25,7 @@ afterEach(async () => {
   vi.useRealTimers();
 });
 
-test("each namespace that is asked for is followed until it is not, and others are not read", async () => {
+test("a namespace is watched while it is requested, and others are not read", async () => {
   caches.keep(new Set(["shop"]));
   await until(() => server.watches.length === 1);
   expect(server.watch.received.path).toBe("/api/v1/namespaces/shop/configmaps");
@@ -41,7 +41,7 @@ test("each namespace that is asked for is followed until it is not, and others a
   await until(() => server.server.connections.size === 0);
 });
 
-test("what changes is told, but neither the first read nor a change of nothing but the version", async () => {
+test("changes are notified, except the first list and changes of the resourceVersion only", async () => {
   caches.keep(new Set(["shop"]));
   await until(() => server.watches.length === 1);
   server.watch.added(map("a", 1)).initialEventsEnd(2);
@@ -55,7 +55,7 @@ test("what changes is told, but neither the first read nor a change of nothing b
   expect(heard).toEqual(["shop/a", "shop/b", "shop/b"]);
 });
 
-test("a namespace that cannot be read is waited for a while and then left, and is whole when it is read", async () => {
+test("waiting for a namespace that cannot be listed times out, and it is complete once it is listed", async () => {
   let forbidden = true;
   server.rejectWatch = () => (forbidden ? statusError(403, "Forbidden") : undefined);
   caches.keep(new Set(["shop"]));

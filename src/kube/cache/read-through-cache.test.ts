@@ -56,7 +56,7 @@ test("a read object counts until the watch has a newer one", async () => {
   expect(versions(view)).toEqual({ a: "6", b: "4" });
 });
 
-test("the answer to a write counts, an older one does not", () => {
+test("the response to a write counts, an older one does not", () => {
   const { watch, view } = harness();
   watch.tells(at("a", "3"));
   view.learn(at("a", "7"));
@@ -73,7 +73,7 @@ test("a watched deletion counts, unless it is of an earlier object", () => {
   expect(versions(view)).toEqual({});
 });
 
-test("what the watch has never told is asked for again, and is gone when the server has it no more", async () => {
+test("an object that the watch never delivered is read again, and removed if the server no longer has it", async () => {
   const { server, view } = harness();
   server.set("a", at("a", "5"));
   await view.refresh(signal);

@@ -54,7 +54,7 @@ async function reconnects(): Promise<Record<string, number>> {
   return Object.fromEntries(values.map(({ labels, value }) => [labels["cause"], value]));
 }
 
-test("everything comes in one stream, and is shown when it is all there", async () => {
+test("the initial objects come in one stream and appear when it is complete", async () => {
   const cache = started();
   await watches(1);
   api.watch.added(map("a", 1), map("b", 2), map("c", 3)).modified(map("a", 4)).deleted(map("b", 5));
@@ -71,7 +71,7 @@ test.for([
   [405, "MethodNotAllowed"],
   [415, "UnsupportedMediaType"],
   [422, "Invalid"],
-] as const)("refused with %i, it reads by pages and watches from there, at once", async ([code, reason]) => {
+] as const)("if streaming is rejected with %i, it lists by pages and watches from there at once", async ([code, reason]) => {
   api.rejectWatch = ({ query }) => (query.has("sendInitialEvents") ? statusError(code, reason) : undefined);
   api.onList = (response, received) =>
     (received.query.has("continue") ? listOf(7, map("b", 5)) : pageOf(7, map("a", 4)))(response, received);
@@ -82,7 +82,7 @@ test.for([
   expect(cache.get("shop/a")?.kind).toBe("ConfigMap");
 });
 
-test("a server that takes sendInitialEvents for an unknown word is noticed, and read by pages", async () => {
+test("a server that ignores sendInitialEvents is detected and listed by pages", async () => {
   api.onList = listOf(9, map("a", 4));
   started();
   await watches(1);
@@ -92,7 +92,7 @@ test("a server that takes sendInitialEvents for an unknown word is noticed, and 
   expect(changes).toEqual(["added a@4"]);
 });
 
-test("a first stream that falls silent half-way is given up for reading by pages", async () => {
+test("an initial stream that stalls is replaced by a paged list", async () => {
   useFakeTime();
   api.onList = listOf(9, map("a", 4));
   started();
@@ -106,7 +106,7 @@ test("a first stream that falls silent half-way is given up for reading by pages
   expect(queries()).toEqual(["watch all", "list by pages", "watch from 9"]);
 });
 
-test("refused once, streaming is tried again with the next full read", async () => {
+test("after a rejection, streaming is tried again with the next relist", async () => {
   let rejections = 0;
   api.rejectWatch = ({ query }) => (query.has("sendInitialEvents") && rejections++ === 0 ? statusError(422, "Invalid") : undefined);
   api.onList = listOf(7);
@@ -126,7 +126,7 @@ test("managedFields are dropped from lists too", async () => {
   expect(cache.get("shop/a")?.metadata).not.toHaveProperty("managedFields");
 });
 
-test("when the moment of a paged list expires, it is read in one piece", async () => {
+test("a paged list whose continue token expires is read in one request", async () => {
   api.rejectWatch = ({ query }) => (query.has("sendInitialEvents") ? statusError(422, "Invalid") : undefined);
   api.onList = (response, received) => {
     if (received.query.has("continue")) return statusError(410, "Expired")(response, received);
@@ -139,7 +139,7 @@ test("when the moment of a paged list expires, it is read in one piece", async (
   expect(changes).toEqual(["added a@8"]);
 });
 
-test("after a break it resumes from the last version, bookmarks included, without repetitions", async () => {
+test("after a disconnect it resumes from the last resourceVersion or bookmark, without repeated events", async () => {
   started();
   await watches(1);
   api.watch.added(map("a", 4)).initialEventsEnd(9).modified(map("a", 11));
@@ -158,7 +158,7 @@ test("after a break it resumes from the last version, bookmarks included, withou
   expect(await reconnects()).toEqual({ Unreachable: 1, closed: 1 });
 });
 
-test("a line cut in two by the end of its connection is not applied, and comes again", async () => {
+test("a line that is cut off by a disconnect is not applied, and is delivered again", async () => {
   started();
   await watches(1);
   api.watch.added(map("a", 4)).initialEventsEnd(9);
@@ -173,34 +173,31 @@ test("a line cut in two by the end of its connection is not applied, and comes a
   expect(queries()[1]).toBe("watch from 9");
 });
 
-test.for(["as a status", "as an event"])(
-  "told that its place has expired, %s, it reads all again: old content stays until the new is whole",
-  async (how) => {
-    const cache = started();
-    await watches(1);
-    api.watch.added(map("same", 1), map("changed", 2), map("gone", 3), map("namesake", 4, {}, "first")).initialEventsEnd(9);
-    await until(() => changes.length === 4);
-    changes = [];
-    const same = cache.get("shop/same");
+test.for(["as a status", "as an event"])("410 Gone %s causes a relist, and the old content stays until it is complete", async (how) => {
+  const cache = started();
+  await watches(1);
+  api.watch.added(map("same", 1), map("changed", 2), map("gone", 3), map("namesake", 4, {}, "first")).initialEventsEnd(9);
+  await until(() => changes.length === 4);
+  changes = [];
+  const same = cache.get("shop/same");
 
-    if (how === "as an event") api.watch.error(410, "Expired");
-    else {
-      api.rejectWatch = ({ query }) => (query.has("sendInitialEvents") ? undefined : statusError(410, "Gone"));
-      api.watch.end();
-    }
-    await watches(2);
-    api.watch.added(map("same", 1), map("changed", 12), map("namesake", 14, {}, "second"), map("new", 15));
-    await new Promise((resolve) => setTimeout(resolve, 5));
-    expect(changes).toEqual([]);
-    expect(cache.get("shop/gone")).toBeDefined();
+  if (how === "as an event") api.watch.error(410, "Expired");
+  else {
+    api.rejectWatch = ({ query }) => (query.has("sendInitialEvents") ? undefined : statusError(410, "Gone"));
+    api.watch.end();
+  }
+  await watches(2);
+  api.watch.added(map("same", 1), map("changed", 12), map("namesake", 14, {}, "second"), map("new", 15));
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  expect(changes).toEqual([]);
+  expect(cache.get("shop/gone")).toBeDefined();
 
-    api.watch.initialEventsEnd(20);
-    await until(() => changes.length > 0);
-    expect(changes).toEqual(["deleted gone@3", "updated changed@12", "deleted namesake@4", "added namesake@14", "added new@15"]);
-    expect(cache.get("shop/same")).toBe(same);
-    expect(cache.size).toBe(4);
-  },
-);
+  api.watch.initialEventsEnd(20);
+  await until(() => changes.length > 0);
+  expect(changes).toEqual(["deleted gone@3", "updated changed@12", "deleted namesake@4", "added namesake@14", "added new@15"]);
+  expect(cache.get("shop/same")).toBe(same);
+  expect(cache.size).toBe(4);
+});
 
 test.for([
   ["does not understand", statusError(400, "BadRequest")],
@@ -214,7 +211,7 @@ test.for([
       details: { causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }] },
     }),
   ],
-] as const)("from a place that the server %s it starts over", async ([, rejection]) => {
+] as const)("a resourceVersion that the server %s causes a relist", async ([, rejection]) => {
   api.rejectWatch = ({ query }) => (query.has("sendInitialEvents") ? undefined : rejection);
   started();
   await watches(1);
@@ -253,7 +250,7 @@ test("a resumed watch counts as connected with its first event or after a while,
   expect(states).toEqual(["connected", "lost", "connected", "lost", "connected", "lost", "connected"]);
 });
 
-test("a delete that was missed shows when its namesake arrives", async () => {
+test("a missed delete is notified when an object of the same name arrives", async () => {
   started();
   await watches(1);
   api.watch
@@ -264,7 +261,7 @@ test("a delete that was missed shows when its namesake arrives", async () => {
   expect(changes).toEqual(["added a@1", "deleted a@1", "added a@12"]);
 });
 
-test("an end that was not seen begin is no news", async () => {
+test("the deletion of an unknown object is not notified", async () => {
   started();
   await watches(1);
   api.watch.initialEventsEnd(9).deleted(map("a", 10)).added(map("b", 11));
@@ -272,7 +269,7 @@ test("an end that was not seen begin is no news", async () => {
   expect(changes).toEqual(["added b@11"]);
 });
 
-test("the view never goes back: older events and older reads are not believed", async () => {
+test("older events and older lists never replace newer objects", async () => {
   const cache = started();
   await watches(1);
   api.watch
@@ -296,7 +293,7 @@ test("the view never goes back: older events and older reads are not believed", 
   expect(await reconnects()).toEqual({ Gone: 1, behind: 1 });
 });
 
-test("a bookmark from before our time makes it read all again", async () => {
+test("a bookmark with an older resourceVersion causes a relist", async () => {
   started();
   await watches(1);
   api.watch.initialEventsEnd(9).bookmark(8);
@@ -304,7 +301,7 @@ test("a bookmark from before our time makes it read all again", async () => {
   expect(queries()).toEqual(["watch all", "watch all"]);
 });
 
-test("a server that insists on an older state was set back: in the end it is believed", async () => {
+test("a server that was restored to an older state is accepted after repeated lists", async () => {
   const cache = started();
   await watches(1);
   api.watch.added(map("a", 50), map("b", 51)).initialEventsEnd(60).error(410, "Expired");
@@ -319,7 +316,7 @@ test("a server that insists on an older state was set back: in the end it is bel
   expect(changes).toEqual(["added a@50", "added b@51", "deleted b@51", "updated a@5", "updated a@7"]);
 });
 
-test("it survives all errors of a server, and distinguishes their causes", async () => {
+test("it survives every server error, and reports their causes", async () => {
   const problem: ScriptedStep[] = [
     reset,
     statusError(500, "InternalError"),
@@ -354,7 +351,7 @@ function pauses(timers: MockInstance<typeof setTimeout>, maxMs: number): number[
   return timers.mock.calls.map(([, ms]) => ms ?? 0).filter((ms) => ms <= maxMs);
 }
 
-test("a server that is away altogether is tried again for ever, less and less often, with jitter", async () => {
+test("an unreachable server is retried without end, with backoff and jitter", async () => {
   useFakeTime();
   const timers = vi.spyOn(globalThis, "setTimeout");
   const { url } = api.server;
@@ -375,7 +372,7 @@ test("a server that is away altogether is tried again for ever, less and less of
   expect(new Set(delays.slice(8)).size).toBeGreaterThan(10);
 });
 
-test("the pause is short again once the watch has brought news; a first read alone does not count", async () => {
+test("an event of the watch resets the backoff; a list alone does not", async () => {
   useFakeTime();
   const timers = vi.spyOn(globalThis, "setTimeout");
   vi.spyOn(Math, "random").mockReturnValue(1);
@@ -391,7 +388,7 @@ test("the pause is short again once the watch has brought news; a first read alo
   expect(pauses(timers, 16_000)).toEqual([1_000, 2_000, 4_000, 1_000]);
 });
 
-test("a server that asks for peace gets it", async () => {
+test("Retry-After is respected", async () => {
   useFakeTime();
   let rejections = 0;
   api.rejectWatch = () => (rejections++ === 0 ? statusError(429, "TooManyRequests", "busy", { "retry-after": "20" }) : undefined);
@@ -399,13 +396,13 @@ test("a server that asks for peace gets it", async () => {
   await until(() => rejections === 1 && vi.getTimerCount() === 1);
   await vi.advanceTimersByTimeAsync(20_000);
   await new Promise((resolve) => setImmediate(resolve));
-  // Its own pause, with its jitter, comes on top: the server has told many the same.
+  // The own backoff with its jitter is added: the server sends many clients the same Retry-After.
   expect(rejections).toBe(1);
   await vi.advanceTimersByTimeAsync(2);
   await watches(1);
 });
 
-test("silence for 90 s is taken for a dead connection; a bookmark is a sign of life", async () => {
+test("90 s without data count as a dead connection, and a bookmark resets the timer", async () => {
   useFakeTime();
   const cache = started();
   await watches(1);
@@ -425,7 +422,7 @@ test("silence for 90 s is taken for a dead connection; a bookmark is a sign of l
   expect(await reconnects()).toEqual({ silent: 1 });
 });
 
-test("a watch that is not even accepted in time is given up", async () => {
+test("a watch request without a response is aborted at its deadline", async () => {
   useFakeTime();
   let requests = 0;
   api.rejectWatch = () => (requests++ === 0 ? hang : undefined);
@@ -438,7 +435,7 @@ test("a watch that is not even accepted in time is given up", async () => {
   expect(await reconnects()).toEqual({ silent: 1 });
 });
 
-test("one object is read by its name where nothing can be listed, and followed", async () => {
+test("a single object is read by name and watched if lists are forbidden", async () => {
   api.rejectWatch = ({ query }) => (query.has("sendInitialEvents") ? statusError(422, "Invalid") : undefined);
   api.onList = (response, received) =>
     (received.path.endsWith("/configmaps/a") ? answer(200, map("a", 4)) : statusError(403, "Forbidden"))(response, received);
@@ -458,7 +455,7 @@ test("one object is read by its name where nothing can be listed, and followed",
   expect(changes).toEqual(["added a@4", "updated a@9", "deleted a@9"]);
 });
 
-test("one object that may be watched and not read is not taken for missing", async () => {
+test("a single object that may be watched but not read does not count as missing", async () => {
   api.rejectWatch = ({ query }) => (query.has("sendInitialEvents") ? statusError(422, "Invalid") : undefined);
   api.onList = statusError(403, "Forbidden");
   const cache = started({ namespace: "shop", fieldSelector: "metadata.name=a" });

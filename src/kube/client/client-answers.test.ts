@@ -13,7 +13,7 @@ const cut: ScriptedStep = (response) => {
   setImmediate(() => response.socket?.destroy());
 };
 
-test("an answer that is cut off is asked for once more, and then told as it is", async () => {
+test("a truncated response is requested once more, and then reported", async () => {
   const server = await scripted(cut, answer(200, { whole: true }));
   expect(await clientOf(server).request("GET", "/version", { signal })).toEqual({ whole: true });
   server.follow(cut);
@@ -23,7 +23,7 @@ test("an answer that is cut off is asked for once more, and then told as it is",
   });
 });
 
-test("an answer that is not JSON names what listens there and where to look", async () => {
+test("a response that is not JSON causes an error that names the server and where to look", async () => {
   const server = await scripted((response) => response.end("<html>Welcome\n to nginx</html>"));
   await expect(clientOf(server).request("GET", "/version", { signal })).rejects.toMatchObject({
     code: "Malformed",
@@ -31,7 +31,7 @@ test("an answer that is not JSON names what listens there and where to look", as
   });
 });
 
-test("a list that is no list is malformed, not empty", async () => {
+test("a response without items is malformed, not an empty list", async () => {
   const server = await scripted(answer(200, { hello: "world" }));
   await expect(clientOf(server).resource(ConfigMap).list({ signal })).rejects.toMatchObject({ code: "Malformed" });
 });
@@ -68,7 +68,7 @@ test("the server's Status becomes the error: code, reason, details", async () =>
 const checksToken: ScriptedStep = (response, { headers }) =>
   (headers.authorization === "Bearer new" ? answer(200, { ok: true }) : statusError(401, "Unauthorized"))(response, {} as never);
 
-test("refused as unauthorized, a call is made once more if there is a newer identity", async () => {
+test("an unauthorized call is retried once if there are newer credentials", async () => {
   const server = await scripted(checksToken);
   const identity = vi.fn<ClusterAccess["identity"]>(async (rejected) => (rejected ? { token: "new" } : { token: "old" }));
   const client = clientOf(server, {}, identity);
@@ -77,7 +77,7 @@ test("refused as unauthorized, a call is made once more if there is a newer iden
   expect(server.received).toHaveLength(2);
 });
 
-test("with nothing newer to show, unauthorized is the answer, and says what to do", async () => {
+test("without newer credentials the call fails as Unauthorized, with a fix", async () => {
   const server = await scripted(statusError(401, "Unauthorized"));
   const client = clientOf(server, {}, async () => ({ token: "only" }));
   await expect(client.request("GET", "/x", { signal })).rejects.toMatchObject({
@@ -87,7 +87,7 @@ test("with nothing newer to show, unauthorized is the answer, and says what to d
   expect(server.received).toHaveLength(1);
 });
 
-test("the form of the answer can be chosen", async () => {
+test("the content type of the response can be chosen", async () => {
   const server = await scripted(answer(200, {}));
   const client = clientOf(server);
   await client.request("GET", "/apis", { signal, accept: "application/json;as=Table" });
@@ -95,7 +95,7 @@ test("the form of the answer can be chosen", async () => {
   expect(server.received.map(({ headers }) => headers.accept)).toEqual(["application/json;as=Table", "application/json;as=Table"]);
 });
 
-test("what a server warns of is passed on, refusals included", async () => {
+test("server warnings are passed on, also those of rejected calls", async () => {
   const warning = ['299 - "unknown field \\"spec.vnii\\""', '299 - "größer"', "199 - other"];
   const bytes = warning.map((text) => Buffer.from(text).toString("latin1"));
   const server = await scripted(
@@ -121,7 +121,7 @@ test("a Forbidden without a missing role keeps the server's message", async () =
   await expect(clientOf(server).request("DELETE", "/red", { signal })).rejects.toMatchObject({ code: "Forbidden", message });
 });
 
-test("what time it is for the server is known from its last answer", async ({ onTestFinished }) => {
+test("the server time comes from the last response", async ({ onTestFinished }) => {
   onTestFinished(() => void vi.useRealTimers());
   vi.useFakeTimers({ toFake: ["Date"], now: Date.parse("2026-11-16T12:00:00Z") });
   const server = await scripted(answer(200, map, { date: "Mon, 16 Nov 2026 09:00:00 GMT" }));

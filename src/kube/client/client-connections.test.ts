@@ -23,7 +23,7 @@ test("calls at the same time share a bounded pool", async () => {
   expect(server.received).toHaveLength(60);
 });
 
-test("a renewal does not queue behind all the status writes that may be under way to a slow server", async () => {
+test("a Lease renewal does not queue behind status writes to a slow server", async () => {
   const server = await scripted(...Array.from({ length: 40 }, () => hang), answer(200, map));
   const client = clientOf(server);
   const stop = new AbortController();
@@ -42,7 +42,7 @@ test("a read on a connection that the server closed meanwhile is sent again on a
   expect(server.opened).toBe(2);
 });
 
-test("when a server has closed all its idle connections, one of them is enough to learn it", async () => {
+test("one reset of an idle connection makes the client drop all idle connections", async () => {
   const before = new Set<unknown>();
   let restarted = false;
   const server = await scripted((response, received) => {
@@ -56,7 +56,7 @@ test("when a server has closed all its idle connections, one of them is enough t
   expect(await client.request("GET", "/version", { signal })).toEqual({ ok: true });
 });
 
-test("it is sent again once, not for ever", async () => {
+test("a read is sent again only once", async () => {
   const server = await scripted(answer(200, {}), reset);
   const client = clientOf(server);
   await client.request("GET", "/version", { signal });
@@ -87,7 +87,7 @@ test("close ends calls in flight, waiting and pausing with Unreachable, and ever
 
 const sockets = (): number => process.getActiveResourcesInfo().filter((kind) => kind === "TCPSocketWrap").length;
 
-test("nothing leaks: after answers, refusals, aborts, deadlines and resets every socket is gone", async () => {
+test("no socket leaks after responses, rejections, aborts, deadlines and resets", async () => {
   const before = sockets();
   const steps = [
     answer(200, {}),
@@ -114,7 +114,7 @@ test("nothing leaks: after answers, refusals, aborts, deadlines and resets every
   await until(() => sockets() <= before);
 });
 
-test("an idle client lets its connections go when its identity changes", async () => {
+test("an idle client closes its connections when its credentials change", async () => {
   const server = await scripted(answer(200, {}));
   let ca = "first";
   // Over plain HTTP the authority is not used, but a change of it is still a change of identity.

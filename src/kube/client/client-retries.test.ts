@@ -20,7 +20,7 @@ const writes = [
   ["delete with uid", true, (c: KubeClient) => c.resource(ConfigMap).delete(map.metadata, { signal, uid: "u" })],
 ] as const;
 
-test.for(writes)("after a connection broke, a %s is sent again: %s", async ([, repeatable, write]) => {
+test.for(writes)("after a broken connection, a %s is sent again: %s", async ([, repeatable, write]) => {
   const server = await scripted(answer(200, {}), reset, answer(200, map));
   const client = clientOf(server);
   await client.request("GET", "/version", { signal });
@@ -44,7 +44,7 @@ test.for(writes)("after a 500, a %s is sent again: %s", async ([, repeatable, wr
 test.for([
   [429, "TooManyRequests"],
   [503, "ServiceUnavailable"],
-] as const)("after %i with Retry-After even a create is sent again, not before the time is up", async ([status, reason]) => {
+] as const)("after %i with Retry-After even a create is sent again, and not earlier", async ([status, reason]) => {
   useFakeTime();
   vi.spyOn(Math, "random").mockReturnValue(0);
   const server = await scripted(statusError(status, reason, "later", { "retry-after": "3" }), answer(201, map));
@@ -57,7 +57,7 @@ test.for([
   expect(await created).toEqual(map);
 });
 
-test("those who were told to come back at the same moment do not", async () => {
+test("clients with the same Retry-After do not retry at the same moment", async () => {
   useFakeTime();
   const timers = vi.spyOn(globalThis, "setTimeout");
   const server = await scripted(statusError(429, "TooManyRequests", "busy", { "retry-after": "3" }));
@@ -71,13 +71,13 @@ test("those who were told to come back at the same moment do not", async () => {
   await Promise.all(calls);
 });
 
-test("a 503 without Retry-After leaves open whether a create was carried out, so it is not sent again", async () => {
+test("after a 503 without Retry-After a create may have succeeded, so it is not sent again", async () => {
   const server = await scripted(statusError(503, "ServiceUnavailable"));
   await expect(clientOf(server).resource(ConfigMap).create(map, { signal })).rejects.toMatchObject({ code: "ServerError", status: 503 });
   expect(server.received).toHaveLength(1);
 });
 
-test("retries grow apart, with jitter, and end", async () => {
+test("retries back off with jitter, and end", async () => {
   useFakeTime();
   const timers = vi.spyOn(globalThis, "setTimeout");
   const pauses = (): number[] => timers.mock.calls.map(([, ms]) => ms ?? 0).filter((ms) => ms < 30_000);
@@ -100,7 +100,7 @@ test("retries grow apart, with jitter, and end", async () => {
   }
 });
 
-test("a server that asks for more than half a minute of peace is left to the caller", async () => {
+test("a Retry-After of more than half a minute is left to the caller", async () => {
   const server = await scripted(statusError(429, "TooManyRequests", "busy", { "retry-after": "60" }));
   await expect(clientOf(server).request("GET", "/version", { signal })).rejects.toMatchObject({
     code: "TooManyRequests",
@@ -108,7 +108,7 @@ test("a server that asks for more than half a minute of peace is left to the cal
   });
 });
 
-test("a server that asks for a day is left alone for a minute", async () => {
+test("a Retry-After of a day is capped at a minute", async () => {
   const server = await scripted(statusError(503, "ServiceUnavailable", "maintenance", { "retry-after": "86400" }));
   await expect(clientOf(server).request("GET", "/version", { signal })).rejects.toMatchObject({ retryAfterMs: 60_000 });
 });
@@ -143,7 +143,7 @@ test("an aborted call throws the signal's reason: before, in flight and between 
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("a call that is aborted in the moment its identity is known throws the reason, and fails nowhere else", async () => {
+test("a call that is aborted while its credentials arrive throws the reason, without an unhandled error", async () => {
   const reason = new Error("enough");
   const server = await scripted(answer(200, map));
   const identity = Promise.withResolvers<Credential>();
@@ -153,12 +153,12 @@ test("a call that is aborted in the moment its identity is known throws the reas
   identity.resolve({});
   queueMicrotask(() => late.abort(reason));
   await expect(call).rejects.toBe(reason);
-  // An error that nobody listens to would come a few turns later, and end the process.
+  // An unhandled error would come a few turns later, and end the process.
   await client.request("GET", "/version", { signal });
   expect(server.received).toHaveLength(1);
 });
 
-test("an attempt that gets no answer ends at its deadline, and with it its connection", async () => {
+test("an attempt without a response ends at its deadline and closes its connection", async () => {
   useFakeTime();
   const server = await scripted(hang);
   const call = clientOf(server, { deadlineMs: 7_000 }).request("GET", "/version", { signal });
@@ -172,7 +172,7 @@ test("an attempt that gets no answer ends at its deadline, and with it its conne
   await until(() => server.connections.size === 0);
 });
 
-test("an answer that begins and never ends meets the deadline too", async () => {
+test("a response that never ends is aborted at the deadline too", async () => {
   useFakeTime();
   const server = await scripted((response) => response.write('{"begun":'));
   const caught = clientOf(server)

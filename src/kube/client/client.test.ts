@@ -7,7 +7,7 @@ const { signal } = new AbortController();
 const map = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", namespace: "shop", resourceVersion: "7" } };
 const { scripted, clientOf } = useScripted();
 
-test("a server below a base path is found there", async () => {
+test("a base path of the server URL is kept", async () => {
   const server = await scripted(answer(200, {}));
   await clientOf({ url: `${server.url}/k8s/clusters/c-1/` }).request("GET", "/version?verbose=1", { signal, query: { timeout: "5s" } });
   expect(server.received[0]?.path).toBe("/k8s/clusters/c-1/version");
@@ -20,7 +20,7 @@ const page = (names: string[], next?: string): ScriptedStep =>
     items: names.map((name) => ({ metadata: { name } })),
   });
 
-test("a list follows its pages at the moment of the first one, and names the kind of every item", async () => {
+test("a list follows its pages at the resourceVersion of the first, and sets the kind of every item", async () => {
   const server = await scripted(page(["a", "b"], "token"), page(["c"]));
   const { items, resourceVersion } = await clientOf(server)
     .resource(ConfigMap)
@@ -37,7 +37,7 @@ test("a list follows its pages at the moment of the first one, and names the kin
 
 const item = (name: string): object => ({ metadata: { name } });
 
-test("a list whose moment expires between pages is read again in one piece", async () => {
+test("a list whose continue token expires is read again in one request", async () => {
   const server = await scripted(
     answer(200, { metadata: { resourceVersion: "9", continue: "token" }, items: [item("a")] }),
     statusError(410, "Expired"),
@@ -71,7 +71,7 @@ test("writes carry their preconditions, content type and manager", async () => {
   expect(apply?.body).toEqual({ apiVersion: "v1", kind: "ConfigMap", metadata: map.metadata, data: { k: "v" } });
 });
 
-test("what cannot be meant is refused before anything is sent", async () => {
+test("invalid arguments are rejected before anything is sent", async () => {
   const server = await scripted(answer(200, map));
   const maps = clientOf(server).resource(ConfigMap);
   const unread = { ...map, metadata: { name: "a", namespace: "shop" } };

@@ -91,7 +91,7 @@ test("rejected credentials are fetched again, once for all rejected callers", as
   expect(await runs()).toBe(2);
 });
 
-test("a missing command is named with its field and the hint on how to install it", async () => {
+test("the error about a missing command has its field and the install hint", async () => {
   const access = await withPlugin("", { command: "no-such-plugin", installHint: "Install it with apt." });
   await expect(access.identity()).rejects.toMatchObject({
     code: "BadKubeconfig",
@@ -111,12 +111,12 @@ test.for([
   ],
   ["prints no credentials", credential({}), "BadKubeconfig", /with neither status\.token nor a certificate with its key$/],
   ["fails", "echo first >&2; echo 'login expired' >&2; exit 3", "Unauthorized", /ended with exit code 3: login expired$/],
-] as const)("a plugin that %s is named", async ([, script, code, message]) => {
+] as const)("the error about a plugin that %s names it", async ([, script, code, message]) => {
   const access = await withPlugin(script);
   await expect(access.identity()).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
 });
 
-test("a plugin that hangs is ended", async () => {
+test("a plugin that hangs is killed", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   const access = await withPlugin("exec sleep 600");
   const caught = access.identity().catch((error: unknown) => error);
@@ -124,7 +124,7 @@ test("a plugin that hangs is ended", async () => {
   expect(await caught).toMatchObject({ code: "Unauthorized", message: expect.stringContaining("did not end within 60 s") });
 });
 
-test("an unknown version and a plugin that needs a terminal are refused", async () => {
+test("an unknown version and an interactive plugin are rejected", async () => {
   await expect(withPlugin("", { apiVersion: "client.authentication.k8s.io/v1alpha1" })).rejects.toMatchObject({
     message: expect.stringMatching(/exec\.apiVersion in .* is client\.authentication\.k8s\.io\/v1alpha1; supported are /),
   });

@@ -62,7 +62,7 @@ test("a retry is checked again", async () => {
   client.close();
 });
 
-test("a fence within a fence asks both", async () => {
+test("nested fences are both checked", async () => {
   await using server = await ScriptedServer.start([answer(200, map)]);
   const client = new KubeClient(fixedAccess(server.url));
   const checked: string[] = [];

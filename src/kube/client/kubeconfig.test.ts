@@ -56,7 +56,7 @@ test("a context gives server, namespace, user, trust and token", async () => {
   expect(await access.identity()).toEqual({ ca: "CA", token: "t" });
 });
 
-test("files are found relative to the kubeconfig that names them, and inline data wins over them", async () => {
+test("files are relative to the kubeconfig that names them, and inline data has precedence", async () => {
   await file("deep/pki/ca.crt", "CA");
   await file("deep/pki/ann.crt", "CERT");
   await file("deep/pki/ann.key", "KEY");
@@ -76,7 +76,7 @@ test("files are found relative to the kubeconfig that names them, and inline dat
   expect(await (await accessFromKubeconfig({ path: inline })).identity()).toEqual({ ca: "CA2", cert: "CERT2", key: "KEY2" });
 });
 
-test("several files merge as kubectl merges them: the first to say something is heard, missing ones are skipped", async () => {
+test("several files merge as in kubectl: the first value wins, and missing files are skipped", async () => {
   const first = await file("first", {
     "current-context": "one",
     contexts: [{ name: "one", context: { cluster: "c", user: "u" } }],
@@ -100,7 +100,7 @@ test("several files merge as kubectl merges them: the first to say something is 
   expect((await accessFromKubeconfig({ context: "two" })).server).toBe("https://other");
 });
 
-test("a token file is read again once a minute, and at once when its token is refused", async () => {
+test("a token file is read again once a minute, and at once after Unauthorized", async () => {
   vi.useFakeTimers({ toFake: ["performance"] });
   await file("token", "one\n");
   const path = await file("config", config({}, { tokenFile: "token", token: "ignored" }));
@@ -123,7 +123,7 @@ test("a token file is read again once a minute, and at once when its token is re
 test.for([
   ["not YAML", "clusters: [\n  - {", /config line \d+ is not YAML: /],
   ["not a mapping", "- a", /config must be a mapping$/],
-  ["a list that is none", { ...config(), clusters: {} }, /^clusters in .*config must be a list$/],
+  ["no list where one is expected", { ...config(), clusters: {} }, /^clusters in .*config must be a list$/],
   ["an entry without name", { ...config(), users: [{ user: {} }] }, /^users\[0\]\.name in .*config is missing$/],
   ["no current context", { ...config(), "current-context": "" }, /^current-context is not set in .*config; set --context$/],
   ["an unknown context", { ...config(), "current-context": "nope" }, /^Context nope is not in .*config; the contexts there: lab$/],
@@ -135,7 +135,7 @@ test.for([
   ["no server", config({ server: "" }), /^clusters\[0\]\.cluster\.server in .*config is missing$/],
   ["a server that is a number", config({ server: 5 }), /^clusters\[0\]\.cluster\.server in .*config must be a string$/],
   [
-    "a server that is no address",
+    "an invalid server URL",
     config({ server: "ftp://x" }),
     /server in .*config is ftp:\/\/x, which is not an https:\/\/, http:\/\/ or unix: address$/,
   ],
@@ -159,12 +159,12 @@ test.for([
     /auth-provider in .*config is set, but Kubernetes no longer supports auth providers/,
   ],
   ["impersonation", config({}, { as: "root" }), /users\[0\]\.user\.as in .*config is set, but impersonation is not supported$/],
-] as const)("a kubeconfig with %s is refused in a sentence that names file and field", async ([, content, message]) => {
+] as const)("a kubeconfig with %s is rejected with its file and field", async ([, content, message]) => {
   const path = await file("config", content);
   await expect(accessFromKubeconfig({ path })).rejects.toMatchObject({ code: "BadKubeconfig", message: expect.stringMatching(message) });
 });
 
-test("a file that a kubeconfig names and that is missing is named with the field that names it", async () => {
+test("the error about a missing referenced file names the field", async () => {
   const path = await file("config", config({ "certificate-authority": "ca.crt" }));
   const access = await accessFromKubeconfig({ path });
   await expect(access.identity()).rejects.toMatchObject({
@@ -175,7 +175,7 @@ test("a file that a kubeconfig names and that is missing is named with the field
   await expect(access.identity()).rejects.toMatchObject({ code: "BadKubeconfig", message: expect.stringMatching(/, is empty$/) });
 });
 
-test("without any kubeconfig the error says where was looked", async () => {
+test("the error without any kubeconfig lists the places that were tried", async () => {
   await expect(findAccess()).rejects.toMatchObject({
     code: "NoKubeconfig",
     message: `No kubeconfig found: --kubeconfig and KUBECONFIG are not set, this is not a pod, and ${join(home, ".kube", "config")} does not exist; set --kubeconfig or KUBECONFIG`,
@@ -192,7 +192,7 @@ test("without any kubeconfig the error says where was looked", async () => {
   await expect(accessInCluster()).rejects.toMatchObject({ code: "NoKubeconfig" });
 });
 
-test("the flag is heard before KUBECONFIG, KUBECONFIG before the pod, the pod before the home directory", async () => {
+test("the flag has precedence over KUBECONFIG, the service account and the home directory, in this order", async () => {
   await file(".kube/config", config({ server: "https://home" }));
   expect((await findAccess()).server).toBe("https://home");
 
@@ -208,7 +208,7 @@ test("the flag is heard before KUBECONFIG, KUBECONFIG before the pod, the pod be
   expect((await findAccess({ kubeconfig: await file("flag", config({ server: "https://flag" })) })).server).toBe("https://flag");
 });
 
-test("in a pod, token and authority are those of the service account and rotate with it", async () => {
+test("in a pod, token and CA come from the service account and rotate with it", async () => {
   vi.useFakeTimers({ toFake: ["performance"] });
   vi.stubEnv("KUBERNETES_SERVICE_HOST", "fd00::1");
   vi.stubEnv("KUBERNETES_SERVICE_PORT", "443");

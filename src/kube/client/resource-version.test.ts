@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { compareResourceVersions } from "./resource-version.ts";
 
-test("resourceVersions compare as the numbers they are, however long", () => {
+test("resourceVersions compare as numbers of any length", () => {
   const number = fc.oneof(fc.bigInt({ min: 0n, max: 2n ** 80n }), fc.bigInt({ min: 0n, max: 20n }));
   fc.assert(
     fc.property(number, number, fc.nat(2), (a, b, zeros) => {

@@ -34,7 +34,7 @@ function ask(server: { url: string }, identity: Credential, rest: Partial<Cluste
   return client.request("GET", "/version", { signal });
 }
 
-test("a server certificate counts when the authority signed it", async () => {
+test("a server certificate is accepted if the CA signed it", async () => {
   await using server = await ScriptedServer.start([answer(200, { ok: true })], { tls: serving(["127.0.0.1"]) });
   expect(await ask(server, { ca })).toEqual({ ok: true });
   await expect(ask(server, { ca: stranger.certificate })).rejects.toMatchObject({
@@ -47,7 +47,7 @@ test("a server certificate counts when the authority signed it", async () => {
   expect(await ask(server, {}, { insecure: true })).toEqual({ ok: true });
 });
 
-test("a server certificate for another name is refused unless that name is asked for", async () => {
+test("a server certificate for another name is rejected unless tls-server-name is that name", async () => {
   await using server = await ScriptedServer.start([answer(200, { ok: true })], { tls: serving(["kubernetes.default"]) });
   await expect(ask(server, { ca })).rejects.toMatchObject({
     code: "Certificate",
@@ -56,7 +56,7 @@ test("a server certificate for another name is refused unless that name is asked
   expect(await ask(server, { ca }, { serverName: "kubernetes.default" })).toEqual({ ok: true });
 });
 
-test("an expired server certificate is named as that", async () => {
+test("the error about an expired server certificate says so", async () => {
   const past = { notBefore: new Date(Date.now() - 7_200_000), notAfter: new Date(Date.now() - 3_600_000) };
   await using server = await ScriptedServer.start([answer(200, {})], { tls: serving(["127.0.0.1"], authority, past) });
   await expect(ask(server, { ca })).rejects.toMatchObject({
@@ -65,14 +65,14 @@ test("an expired server certificate is named as that", async () => {
   });
 });
 
-test("a client certificate is shown to a server that wants one", async () => {
+test("a client certificate is sent to a server that requests one", async () => {
   const tls = { ...serving(["127.0.0.1"]), ca, requestCert: true, rejectUnauthorized: true };
   await using server = await ScriptedServer.start([answer(200, { ok: true })], { tls });
   expect(await ask(server, { ca, ...clientCertificate(authority) })).toEqual({ ok: true });
   await expect(ask(server, { ca, ...clientCertificate(stranger) })).rejects.toMatchObject({ code: "Unreachable" });
 });
 
-test("a certificate that cannot be loaded is our own fault, and named as that", async () => {
+test("a client certificate that cannot be loaded is reported as a local error", async () => {
   await using server = await ScriptedServer.start([answer(200, {})], { tls: serving(["127.0.0.1"]) });
   await expect(ask(server, { ca, cert: "junk", key: "junk" })).rejects.toMatchObject({
     code: "Certificate",
@@ -91,7 +91,7 @@ function after(code: string): Error {
 
 // A Node server cannot be made to send these alerts; Go's does.
 test.for(["ERR_SSL_TLSV1_ALERT_UNKNOWN_CA", "ERR_SSL_SSL/TLS_ALERT_BAD_CERTIFICATE", "ERR_SSL_SSLV3_ALERT_CERTIFICATE_EXPIRED"])(
-  "when the server refuses our client certificate (%s), the error says so",
+  "when the server rejects our client certificate (%s), the error says so",
   (code) => {
     expect(after(code)).toMatchObject({
       code: "Certificate",
@@ -100,7 +100,7 @@ test.for(["ERR_SSL_TLSV1_ALERT_UNKNOWN_CA", "ERR_SSL_SSL/TLS_ALERT_BAD_CERTIFICA
   },
 );
 
-test("a server that wants a client certificate when we have none is told apart", () => {
+test("a server that requires a client certificate that we lack has its own error", () => {
   expect(after("ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED")).toMatchObject({
     code: "Certificate",
     message: "The API server at https://lab requires a client certificate, but context lab has none; add one",
@@ -115,13 +115,13 @@ test("a server without TLS is distinguished from an unreachable one", async () =
   });
 });
 
-test("a rotated authority is picked up when the old one refuses the server", async () => {
+test("a rotated CA is read again when the old one rejects the server", async () => {
   await using server = await ScriptedServer.start([answer(200, { ok: true })], { tls: serving(["127.0.0.1"], stranger) });
   const identity = async (rejected?: Credential): Promise<Credential> => ({ ca: rejected ? stranger.certificate : ca });
   expect(await ask(server, {}, { identity })).toEqual({ ok: true });
 });
 
-test("when the identity rotates, new calls use new connections and the old ones go", async () => {
+test("when the credentials rotate, new calls use new connections and old ones close", async () => {
   await using server = await ScriptedServer.start([answer(200, {})], { tls: serving(["127.0.0.1"]) });
   let identity: Credential = { ca, ...clientCertificate(authority) };
   const client = new KubeClient({ ...fixedAccess(server.url), identity: () => Promise.resolve(identity) });
@@ -135,7 +135,7 @@ test("when the identity rotates, new calls use new connections and the old ones 
   await until(() => server.connections.size === 1);
 });
 
-test("a unix socket is an address too, and its absence has words", async () => {
+test("a unix socket is a valid address, and the error about a missing one says so", async () => {
   const directory = await mkdtemp(join(tmpdir(), "socket-"));
   const socket = join(directory, "api.sock");
   {
@@ -153,7 +153,7 @@ test.for([
   ["http://127.0.0.1:1", "connection refused; is it running?"],
   ["https://127.0.0.1:1", "connection refused; is it running?"],
   ["https://no-such-host.invalid", "its name does not resolve; check server in context lab"],
-] as const)("a server that is not there (%s) is named with the remedy: %s", async ([url, problem]) => {
+] as const)("the error about an unreachable server (%s) has a fix: %s", async ([url, problem]) => {
   await expect(ask({ url }, {})).rejects.toMatchObject({
     code: "Unreachable",
     message: `Cannot reach the API server at ${url}: ${problem}`,

@@ -35,7 +35,7 @@ async function read(
   return { events, error, server, client };
 }
 
-test("events come as objects, bookmarks as their resourceVersion, and the end of the initial ones is marked", async () => {
+test("events are objects, bookmarks are resourceVersions, and the end of the initial events is marked", async () => {
   const { events, error, server } = await read(
     (response) => {
       response.write(added("a") + line("MODIFIED", { metadata: { name: "a" } }) + line("DELETED", { metadata: { name: "a" } }));
@@ -58,7 +58,7 @@ test("events come as objects, bookmarks as their resourceVersion, and the end of
   );
 });
 
-test.for([1, 2, 7, 64])("lines cut into pieces of %i bytes are put together, letters of several bytes too", async (size) => {
+test.for([1, 2, 7, 64])("lines split into chunks of %i bytes are joined, also within a multi-byte character", async (size) => {
   const text = Buffer.from(added("a", { text: "größer ✓ 🚀" }) + added("b"));
   const { events } = await read(async (response) => {
     for (let at = 0; at < text.length; at += size) {
@@ -70,7 +70,7 @@ test.for([1, 2, 7, 64])("lines cut into pieces of %i bytes are put together, let
   expect(events).toMatchObject([{ object: { data: { text: "größer ✓ 🚀" } } }, { object: { metadata: { name: "b" } } }]);
 });
 
-test("an ERROR event is thrown as the Status it carries: 410 is Gone", async () => {
+test("an ERROR event is thrown as its Status: 410 is Gone", async () => {
   const { events, error } = await read((response) => {
     response.end(added("a") + line("ERROR", { kind: "Status", code: 410, reason: "Expired", message: "too old resource version: 5 (9)" }));
   });
@@ -78,7 +78,7 @@ test("an ERROR event is thrown as the Status it carries: 410 is Gone", async () 
   expect(error).toMatchObject({ code: "Gone", status: 410, message: "too old resource version: 5 (9)" });
 });
 
-test("a refused watch is thrown as its Status, with Retry-After", async () => {
+test("a rejected watch is thrown as its Status, with Retry-After", async () => {
   expect((await read(statusError(410, "Gone"))).error).toMatchObject({ code: "Gone" });
   expect((await read(statusError(422, "Invalid"))).error).toMatchObject({ code: "Invalid" });
   expect((await read(statusError(429, "TooManyRequests", "busy", { "retry-after": "7" }))).error).toMatchObject({
@@ -87,7 +87,7 @@ test("a refused watch is thrown as its Status, with Retry-After", async () => {
   });
 });
 
-test("a connection that breaks, or ends within a line, is told apart from one that ends", async () => {
+test("a connection that breaks or ends within a line differs from a regular end", async () => {
   const broken = await read((response) => response.write(added("a"), () => response.socket?.resetAndDestroy()));
   expect(broken.events).toHaveLength(1);
   expect(broken.error).toMatchObject({ code: "Unreachable", message: expect.stringContaining("was cut off") });
@@ -107,11 +107,11 @@ test.for([
   '{"type":"ADDED"}\n',
   '{"type":"ADDED","object":{}}\n',
   '{"type":"BOOKMARK","object":{"metadata":{}}}\n',
-])("a line that is no event is malformed: %s", async (junk) => {
+])("a line that is not an event is malformed: %s", async (junk) => {
   expect((await read((response) => response.end(junk))).error).toMatchObject({ code: "Malformed" });
 });
 
-test("silence ends the watch, and every byte puts that off", async () => {
+test("the watch ends after an idle timeout, which every byte resets", async () => {
   useFakeTime();
   const server = await ScriptedServer.start([(response) => void (feed = (text) => response.write(text))]);
   let feed: ((text: string) => void) | undefined;
@@ -139,7 +139,7 @@ async function onEachEvent(maps: ResourceClient<ConfigMap>, signal: AbortSignal,
   while (!(await watch.next()).done) act();
 }
 
-test("a watch has a connection of its own, gone when the reader leaves, the signal aborts or the client closes", async () => {
+test("a watch has its own connection, closed when the reader stops, the signal aborts or the client closes", async () => {
   await using server = await ScriptedServer.start([(response) => response.write(added("a"))]);
   const client = new KubeClient(fixedAccess(server.url), { maxSockets: 1 });
   const maps = client.resource(ConfigMap);
@@ -162,7 +162,7 @@ test("a watch has a connection of its own, gone when the reader leaves, the sign
   await until(() => server.connections.size === 0);
 });
 
-test("a reader that takes its time makes the server wait, and misses nothing", async () => {
+test("a slow reader applies backpressure and misses no event", async () => {
   const count = 4_000;
   const filler = { filler: "x".repeat(16_000) };
   let written = 0;

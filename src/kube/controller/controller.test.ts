@@ -40,7 +40,7 @@ async function outcomes(name: string): Promise<Record<string, number>> {
   return Object.fromEntries(found.map(([, outcome, count]) => [outcome, Number(count)]));
 }
 
-test("what rings is reconciled", async () => {
+test("a key from a source is reconciled", async () => {
   const reconciled: string[] = [];
   start(async (key) => void reconciled.push(key));
   channel.ring("a");
@@ -94,7 +94,7 @@ test("a key that failed and then succeeds starts from the shortest wait at its n
   expect(logged("reconcile failed")[0]?.["retryInMs"]).toBeLessThanOrEqual(10);
 });
 
-test("asking to look again resets the backoff too", async () => {
+test("requeueAfter resets the backoff too", async () => {
   let fail = true;
   start(async () => {
     if (fail) throw new Error("dark");
@@ -120,7 +120,7 @@ test("a reconcile that throws before its first await is an error like any other"
   expect(logged("reconcile failed")).toMatchObject([{ key: "a", error: { message: "at once" } }]);
 });
 
-test("a requeueAfter that is no number is an error and not a hot loop", async () => {
+test("a requeueAfter that is not a number is an error and not a hot loop", async () => {
   start(async () => ({ requeueAfter: Number.NaN }));
   channel.ring("a");
   await soon();
@@ -170,7 +170,7 @@ test("nothing is reconciled before every source is ready", async () => {
   expect(reconciled).toEqual(["a", "found"]);
 });
 
-test("told to end while a source is not ready, it ends without an error", async () => {
+test("a stop while a source is not ready ends it without an error", async () => {
   const never: Source = {
     subscribe: () => () => {},
     ready: (signal) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error))),
@@ -191,7 +191,7 @@ test("a source that cannot become ready ends the controller with its error", asy
   expect(await ended).toEqual(new Error("no such kind"));
 });
 
-test("a reconcile past its time is told so by its signal, and tried again", async () => {
+test("a reconcile that exceeds its timeout is aborted by its signal and retried", async () => {
   const reasons: unknown[] = [];
   start(
     async (_key, { signal }) => {
@@ -216,7 +216,7 @@ test("a reconcile past its time is told so by its signal, and tried again", asyn
   expect(await registry.metrics()).toContain('plumbline_reconcile_timeouts_total{controller="slow"} 2');
 });
 
-test("an error that comes before the time is up is not taken for a timeout", async () => {
+test("an error before the timeout does not count as a timeout", async () => {
   start(
     async () => {
       await sleep(4000);
@@ -229,7 +229,7 @@ test("an error that comes before the time is up is not taken for a timeout", asy
   expect(logged("reconcile failed")).toMatchObject([{ error: { message: "dark" } }]);
 });
 
-test("every line of a reconcile carries controller, key and one id", async () => {
+test("every log line of a reconcile has controller, key and one id", async () => {
   start(async (_key, { log }) => log.info("lit"));
   channel.ring("hall/a");
   await soon();
@@ -258,7 +258,7 @@ test("a resync enqueues every key again, with low priority", async () => {
   expect(reconciled).toHaveLength(5);
 });
 
-test("a resync brings a key once that several sources know", async () => {
+test("a resync enqueues a key of several sources once", async () => {
   const reconciled: string[] = [];
   const source: Source = { subscribe: () => () => {}, keys: () => ["a", "a"] };
   start(
@@ -272,7 +272,7 @@ test("a resync brings a key once that several sources know", async () => {
   expect(reconciled).toEqual(["a"]);
 });
 
-test("told to end, it takes no further key and lets the running reconcile finish", async () => {
+test("a stop lets the running reconcile finish and starts no other", async () => {
   const finished: string[] = [];
   const aborts: string[] = [];
   start(async (key, { signal }) => {
@@ -293,7 +293,7 @@ test("told to end, it takes no further key and lets the running reconcile finish
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("a key that is handed over in the moment of the end is not begun", async () => {
+test("a key that is handed over during the stop is not reconciled", async () => {
   const reconciled: string[] = [];
   start(async (key) => void reconciled.push(key));
   await soon();
@@ -303,7 +303,7 @@ test("a key that is handed over in the moment of the end is not begun", async ()
   expect(reconciled).toEqual([]);
 });
 
-test("a reconcile that outlasts the grace is cut by its signal", async () => {
+test("a reconcile that exceeds the grace period is aborted by its signal", async () => {
   start(async (_key, { signal }) => {
     await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
   });
@@ -315,7 +315,7 @@ test("a reconcile that outlasts the grace is cut by its signal", async () => {
   expect(logged("reconcile failed")).toMatchObject([{ error: { code: "Cut" } }]);
 });
 
-test("a reconcile that ignores its signal does not hold the end up for ever, and is named", async () => {
+test("a reconcile that ignores its signal delays the stop for a limited time, and the error names it", async () => {
   const deaf = Promise.withResolvers<void>();
   start(async (key) => {
     if (key === "hall/a") await deaf.promise;
@@ -332,7 +332,7 @@ test("a reconcile that ignores its signal does not hold the end up for ever, and
   await soon();
 });
 
-test("it can run a second time, and sees what rang in between", async () => {
+test("it can run again, and reconciles keys that arrived in between", async () => {
   const reconciled: string[] = [];
   const lamp = controller("lamp", {
     watches: [channel],
@@ -350,7 +350,7 @@ test("it can run a second time, and sees what rang in between", async () => {
   expect(reconciled).toEqual(["between"]);
 });
 
-test("thousands of waiting keys let other work run in between", async () => {
+test("thousands of waiting keys do not block the event loop", async () => {
   vi.useRealTimers();
   let [done, doneThen] = [0, -1];
   for (let nth = 0; nth < 2_000; nth++) channel.ring(`key-${nth}`);

@@ -47,7 +47,7 @@ test("a late cache that cannot be read blocks only its readers", async () => {
   expect(harness().story).toEqual(["allocator starts", "allocator ends", "allocator ended", "client closed"]);
 });
 
-test("while it ends it is no longer ready, but still alive", async () => {
+test("is alive but not ready while it stops", async () => {
   vi.useRealTimers();
   const all = harness().manager({ healthAddress: "127.0.0.1:0" });
   const free = Promise.withResolvers<void>();
@@ -63,7 +63,7 @@ test("while it ends it is no longer ready, but still alive", async () => {
   expect(await run).toBe("fine");
 });
 
-test("a health address that cannot be had is told before anything starts", async () => {
+test("a health address that cannot be bound is an error before anything starts", async () => {
   vi.useRealTimers();
   const all = harness().manager({ healthAddress: "nonsense" });
   all.add(harness().part("allocator"));

@@ -36,7 +36,7 @@ test("leader-only runnables start when elected, stop when the Lease is lost, and
   expect(await run).toBe("fine");
 });
 
-test("a leader's part that meets the fence before the loss is told ends with its term, and not the process", async () => {
+test("a leader runnable that fails at the fence ends its term, not the process", async () => {
   const leader = harness().elections();
   const all = harness().manager({ leader });
   const frozen = Promise.withResolvers<void>();
@@ -67,12 +67,12 @@ test("a leader's part that meets the fence before the loss is told ends with its
   expect(await run).toBe("fine");
 });
 
-test("an elector that fails for another reason than a lost Lease takes the process down", async () => {
+test("an elector that fails for another reason than a lost Lease ends the process", async () => {
   const all = harness().manager({ leader: { run: () => Promise.reject(new TypeError("no namespace")) } });
   await expect(all.run(harness().stop.signal)).rejects.toThrow("no namespace");
 });
 
-test("a leader's part that does not end with its term takes the process down, so that no second one runs beside it", async () => {
+test("a leader runnable that does not end with its term ends the process, so that no second one runs", async () => {
   const leader = harness().elections();
   const all = harness().manager({ leader });
   all.add({ name: "deaf", run: () => new Promise(() => {}) }, { leaderOnly: true });
@@ -86,7 +86,7 @@ test("a leader's part that does not end with its term takes the process down, so
   expect(harness().story.filter((line) => line === "stands for leader")).toHaveLength(1);
 });
 
-test("a Lease that cannot be released does not hold up the end", async () => {
+test("a Lease that cannot be released does not delay the stop", async () => {
   const all = harness().manager({
     leader: {
       async run(signal, { onStarted }) {
@@ -103,7 +103,7 @@ test("a Lease that cannot be released does not hold up the end", async () => {
   expect(harness().lines.map((line) => line["msg"])).toContain("Lease not released in time, it will expire");
 });
 
-test("an election won in the moment of the end starts nothing", async () => {
+test("an election that is won during the stop starts nothing", async () => {
   const all = harness().manager({
     leader: { run: async (_signal, { onStarted }) => onStarted(AbortSignal.abort(), "free").then(() => harness().stop.abort()) },
   });

@@ -6,7 +6,7 @@ import { flushMicrotasks, soon, useManagerHarness } from "../testing/manager-har
 
 const harness = useManagerHarness();
 
-test("told to end, controllers drain, then writers flush, then the Lease is released, then connections close", async () => {
+test("on a stop controllers drain, writers flush, the Lease is released and connections close, in this order", async () => {
   const leader = harness().elections();
   const all = harness().manager({ leader });
   all.add(harness().part("webhook", 300));
@@ -42,7 +42,7 @@ test("told to end, controllers drain, then writers flush, then the Lease is rele
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("without an elector the process is alone and leads at once", async () => {
+test("without an elector the process leads at once", async () => {
   const all = harness().manager();
   all.add(harness().part("allocator"), { leaderOnly: true });
   const run = flushMicrotasks(all.run(harness().stop.signal));
@@ -52,7 +52,7 @@ test("without an elector the process is alone and leads at once", async () => {
   expect(await run).toBe("fine");
 });
 
-test("a part that fails takes the others down in order and is named", async () => {
+test("a runnable that fails stops the others in order, and the error names it", async () => {
   const all = harness().manager();
   all.add(harness().part("webhook"));
   all.add(harness().part("writer"), { phase: "writers" });
@@ -79,7 +79,7 @@ test("a part that fails takes the others down in order and is named", async () =
   ]);
 });
 
-test("a part that throws before its first await fails like any other", async () => {
+test("a runnable that throws before its first await fails like any other", async () => {
   const all = harness().manager();
   all.add({
     name: "members",
@@ -90,7 +90,7 @@ test("a part that throws before its first await fails like any other", async () 
   await expect(all.run(harness().stop.signal)).rejects.toThrow("members failed: at once");
 });
 
-test("a part that ends early is done, not failed", async () => {
+test("a runnable that ends early is done, not failed", async () => {
   const all = harness().manager();
   all.add({ name: "once", run: async () => {} });
   const run = flushMicrotasks(all.run(harness().stop.signal));
@@ -99,7 +99,7 @@ test("a part that ends early is done, not failed", async () => {
   expect(await run).toBe("fine");
 });
 
-test("a part that ends by throwing the reason of its signal has ended well", async () => {
+test("a runnable that throws the reason of its signal has not failed", async () => {
   const all = harness().manager();
   all.add({
     name: "waiter",
@@ -114,7 +114,7 @@ test("a part that ends by throwing the reason of its signal has ended well", asy
   expect(await run).toBe("fine");
 });
 
-test("a part that fails while ending is told at the end", async () => {
+test("a runnable that fails during the stop is reported at the end", async () => {
   const all = harness().manager();
   all.add({
     name: "flusher",
@@ -129,7 +129,7 @@ test("a part that fails while ending is told at the end", async () => {
   expect(await run).toMatchObject({ message: "flusher failed: two pictures lost" });
 });
 
-test("a part that does not end holds the others up only for its time, and is named", async () => {
+test("a runnable that does not end delays the others for its timeout only, and the error names it", async () => {
   const all = harness().manager();
   all.add({ name: "deaf", run: () => new Promise(() => {}) });
   all.add({ name: "webhook", run: aborted });
@@ -144,7 +144,7 @@ test("a part that does not end holds the others up only for its time, and is nam
   expect(harness().story).toEqual(["writer starts", "writer ends", "writer ended", "client closed"]);
 });
 
-test("SIGTERM ends it in order, and a second signal at once", async () => {
+test("SIGTERM stops it in order, and a second signal at once", async () => {
   const exit = vi.spyOn(process, "exit").mockImplementation(() => undefined as never);
   const before = process.listenerCount("SIGTERM");
   const all = harness().manager();

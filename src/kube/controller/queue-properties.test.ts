@@ -142,7 +142,7 @@ const commands = fc.commands<Model, Real, false>(
   { maxCommands: 120, size: "max" },
 );
 
-test("any course of adds, delays, work and failures gives out the same keys in the same order as plain lists would, until none is left", async () => {
+test("for any sequence of adds, delays, work and failures the queue returns the same keys in the same order as plain lists", async () => {
   await fc.assert(
     fc.asyncProperty(commands, async (course) => {
       const model = new Model();

@@ -47,7 +47,7 @@ test("done for a key that does not run is ignored", async () => {
   expect(await drain()).toEqual(["a"]);
 });
 
-test("workers that wait are served in the order they came", async () => {
+test("waiting workers are served in order", async () => {
   const served: string[] = [];
   for (const worker of ["first", "second", "third"]) void queue.next(open).then((key) => served.push(`${worker} ${key}`));
   for (const key of ["a", "b", "c"]) queue.add(key);
@@ -55,7 +55,7 @@ test("workers that wait are served in the order they came", async () => {
   expect(served).toEqual(["first a", "second b", "third c"]);
 });
 
-test("a delayed key comes when its time has passed and not before", async () => {
+test("a delayed key is returned after its delay and not before", async () => {
   queue.addAfter("a", 1000);
   vi.advanceTimersByTime(999);
   expect(queue.depth).toBe(0);
@@ -63,7 +63,7 @@ test("a delayed key comes when its time has passed and not before", async () => 
   expect(await drain()).toEqual(["a"]);
 });
 
-test("of several delays the earliest holds, whichever was asked first", async () => {
+test("the earliest of several delays counts, in any order", async () => {
   queue.addAfter("a", 500);
   queue.addAfter("a", 1000);
   queue.addAfter("b", 1000);
@@ -74,12 +74,12 @@ test("of several delays the earliest holds, whichever was asked first", async ()
   expect(queue.depth).toBe(0);
 });
 
-test.for([0, -5, Number.NaN])("a delay of %d is none", async (ms) => {
+test.for([0, -5, Number.NaN])("a delay of %d is no delay", async (ms) => {
   queue.addAfter("a", ms);
   expect(await drain()).toEqual(["a"]);
 });
 
-test("a delay beyond what a timer can hold does not fire at once", () => {
+test("a delay beyond the limit of timers does not fire at once", () => {
   queue.addAfter("a", 2 ** 31);
   vi.advanceTimersByTime(60_000);
   expect(queue.depth).toBe(0);
@@ -133,7 +133,7 @@ test("a failed key comes back with the priority it ran with", async () => {
   expect(await drain()).toEqual(["now", "start"]);
 });
 
-test("an aborted wait ends and takes no key with it", async () => {
+test("an aborted wait ends without taking a key", async () => {
   const abort = new AbortController();
   const waiting = queue.next(abort.signal);
   abort.abort();
@@ -143,7 +143,7 @@ test("an aborted wait ends and takes no key with it", async () => {
   expect(await drain()).toEqual(["a"]);
 });
 
-test("shut down, it ends every wait, takes nothing in and leaves no timer behind", async () => {
+test("after a shutdown every wait ends, adds are ignored and no timer is left", async () => {
   const waiting = [queue.next(open), queue.next(open)];
   queue.addAfter("late", 1000);
   queue.addRateLimited("failed");
@@ -156,7 +156,7 @@ test("shut down, it ends every wait, takes nothing in and leaves no timer behind
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("shut down, it drops what waits but a running key may still be given back", async () => {
+test("a shutdown drops waiting keys, and a running key may still be marked done", async () => {
   queue.add("a");
   queue.add("b");
   await queue.next(open);
@@ -166,7 +166,7 @@ test("shut down, it drops what waits but a running key may still be given back",
   expect(queue.depth).toBe(0);
 });
 
-test("a key waits from its first add, also when it moved up meanwhile", async () => {
+test("the wait time of a key counts from its first add, also after a priority change", async () => {
   queue = new WorkQueue("promoted");
   queue.add("a", { priority: "low" });
   vi.advanceTimersByTime(2000);

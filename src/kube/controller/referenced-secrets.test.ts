@@ -85,12 +85,12 @@ test("a Secret that is not read in time is unreadable, and reading it later is a
   expect([secrets.get("web"), news]).toEqual([undefined, 1]);
 });
 
-test("a name that no Secret can have is not asked for, and is that of one that is not there", async () => {
+test("an invalid Secret name is not requested and counts as missing", async () => {
   await follow("a,b", "../x", "");
   expect([caches.size, secrets.get("a,b")]).toEqual([0, undefined]);
 });
 
-test("a Secret that is no longer named is not watched", async () => {
+test("a Secret that is no longer referenced is not watched", async () => {
   const done = follow("web");
   caches.get("web")?.read(web);
   await done;

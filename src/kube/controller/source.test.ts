@@ -25,7 +25,7 @@ function lamps() {
   };
 }
 
-test("objects found at start-up are low keys, every later change is a normal one", () => {
+test("objects of the initial list have low priority, and later changes normal priority", () => {
   const cache = lamps();
   const heard: unknown[] = [];
   changesOf(cache).subscribe((key, options) => heard.push([key, options?.priority ?? "normal"]));
@@ -39,7 +39,7 @@ test("objects found at start-up are low keys, every later change is a normal one
   ]);
 });
 
-test("an object that moves from one key to another is news for both", () => {
+test("an object that moves from one key to another enqueues both", () => {
   const cache = lamps();
   const heard: string[] = [];
   const unsubscribe = changesOf(cache, ({ node }) => [node]).subscribe((key) => heard.push(key));
@@ -50,7 +50,7 @@ test("an object that moves from one key to another is news for both", () => {
   expect(heard).toEqual(["n1", "n2"]);
 });
 
-test("an object that changes and stays with its key is news once", () => {
+test("an object that changes and keeps its key enqueues it once", () => {
   const cache = lamps();
   const heard: string[] = [];
   changesOf(cache, ({ node }) => [node]).subscribe((key) => heard.push(key));
@@ -59,11 +59,11 @@ test("an object that changes and stays with its key is news once", () => {
   expect(heard).toEqual(["n1"]);
 });
 
-test("a resync covers the keys of everything held", () => {
+test("a resync covers the keys of all cached objects", () => {
   expect([...(changesOf(lamps(), ({ node }) => [node, "all"]).keys?.() ?? [])]).toEqual(["n1", "all", "n2", "all"]);
 });
 
-test("a bell that rings before anyone listens is heard by the first who does", () => {
+test("a key that is sent before a subscription is delivered to the first subscriber", () => {
   const channel = new ChannelSource();
   channel.ring("early");
   channel.ring("early");

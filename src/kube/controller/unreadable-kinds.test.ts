@@ -35,7 +35,7 @@ test("a watch that recovers within half a minute is not reported", () => {
   expect(views.impairment()).toBeUndefined();
 });
 
-test("what cannot be read for longer is said with the time since when, until it can be", () => {
+test("a kind that cannot be read for longer is reported with its start time until it can be read", () => {
   const { views, ring, tell } = harness();
   tell("lost");
   vi.advanceTimersByTime(31_000);

@@ -7,7 +7,7 @@ const at = (seconds: number) => new Date(start + seconds * 1000);
 const lamp = (name: string): ObjectReference => ({ apiVersion: "lamps/v1", kind: "Lamp", namespace: "hall", name, uid: `uid-${name}` });
 const lit = (message: string): EventText => ({ type: "Normal", reason: "Lit", message });
 
-test("the same again is the same Event, counted up", () => {
+test("a repetition increments the count of the same Event", () => {
   const correlator = new EventCorrelator();
   const first = correlator.correlate(lamp("a"), lit("burns red"), at(0));
   const second = correlator.correlate(lamp("a"), lit("burns red"), at(60));
@@ -20,7 +20,7 @@ test.for<[string, ObjectReference, EventText]>([
   ["another reason", lamp("a"), { ...lit("burns red"), reason: "Dimmed" }],
   ["another type", lamp("a"), { ...lit("burns red"), type: "Warning" }],
   ["another object", lamp("b"), lit("burns red")],
-  ["a namesake created later", { ...lamp("a"), uid: "newer" }, lit("burns red")],
+  ["a later object of the same name", { ...lamp("a"), uid: "newer" }, lit("burns red")],
 ])("%s makes another Event", ([, object, text]) => {
   const correlator = new EventCorrelator();
   const first = correlator.correlate(lamp("a"), lit("burns red"), at(0));
@@ -29,7 +29,7 @@ test.for<[string, ObjectReference, EventText]>([
   expect(other?.name).not.toBe(first?.name);
 });
 
-test("from the tenth different message of one reason on they become one Event", () => {
+test("from the tenth different message of one reason on, messages are combined into one Event", () => {
   const correlator = new EventCorrelator();
   const names = new Set<string | undefined>();
   for (let n = 1; n <= 9; n++) names.add(correlator.correlate(lamp("a"), lit(`step ${n}`), at(n))?.name);
@@ -41,7 +41,7 @@ test("from the tenth different message of one reason on they become one Event", 
   expect(correlator.correlate(lamp("a"), lit("step 3"), at(12))).toMatchObject({ count: 2, message: "step 3" });
 });
 
-test("messages that keep coming are many of a kind however long it takes", () => {
+test("messages that keep coming stay combined however long it takes", () => {
   const correlator = new EventCorrelator();
   for (let n = 1; n <= 10; n++) correlator.correlate(lamp("a"), lit(`step ${n}`), at(n * 300));
   expect(correlator.correlate(lamp("a"), lit("step 11"), at(11 * 300))).toMatchObject({
@@ -49,13 +49,13 @@ test("messages that keep coming are many of a kind however long it takes", () =>
   });
 });
 
-test("ten quiet minutes later messages are told one by one again", () => {
+test("after ten quiet minutes messages become separate Events again", () => {
   const correlator = new EventCorrelator();
   for (let n = 1; n <= 11; n++) correlator.correlate(lamp("a"), lit(`step ${n}`), at(n));
   expect(correlator.correlate(lamp("a"), lit("step 12"), at(11 + 601))).toMatchObject({ message: "step 12" });
 });
 
-test("one object may say 25 things at once and one more every five minutes, others are not affected", () => {
+test("one object may have 25 Events at once and one more every five minutes, without effect on others", () => {
   const correlator = new EventCorrelator();
   const isSent = (object: ObjectReference, seconds: number) => correlator.correlate(object, lit("flickers"), at(seconds)) !== undefined;
   expect(Array.from({ length: 30 }, () => isSent(lamp("a"), 0)).filter(Boolean)).toHaveLength(25);
@@ -72,7 +72,7 @@ test("dropped repetitions are counted in the next Event", () => {
   expect(correlator.correlate(lamp("a"), lit("flickers"), at(300))?.count).toBe(31);
 });
 
-test("it remembers the 4096 latest and forgets the others", () => {
+test("it keeps the latest 4096 entries", () => {
   const correlator = new EventCorrelator();
   correlator.correlate(lamp("old"), lit("burns red"), at(0));
   correlator.correlate(lamp("used"), lit("burns red"), at(0));
@@ -84,7 +84,7 @@ test("it remembers the 4096 latest and forgets the others", () => {
   expect(correlator.correlate(lamp("old"), lit("burns red"), at(2))?.count).toBe(1);
 });
 
-test("an Event says what happened to which object and who says so", () => {
+test("an Event has its object, reason, message and reporting component", () => {
   const series = new EventCorrelator().correlate(lamp("a"), { type: "Warning", reason: "Broken", message: "no current" }, at(0));
   if (!series) throw new Error("dropped");
   expect(eventOf(series, "plumbline-agent", "node-1")).toEqual({
@@ -107,7 +107,7 @@ test("an Event says what happened to which object and who says so", () => {
   });
 });
 
-test("what lives in no namespace has its Events in default", () => {
+test("Events of a cluster-scoped object are in namespace default", () => {
   const node: ObjectReference = { apiVersion: "v1", kind: "Node", name: "node-1", uid: "uid" };
   const series = new EventCorrelator().correlate(node, lit("up"), at(0));
   expect(series).toMatchObject({ namespace: "default", object: node });

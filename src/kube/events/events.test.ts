@@ -89,7 +89,7 @@ test("an Event is created with its object", async () => {
   ]);
 });
 
-test("the same again is a patch of the count", async () => {
+test("a repetition patches the count", async () => {
   recorder.record(lamp("a"), red);
   await soon();
   recorder.record(lamp("a"), red);
@@ -99,14 +99,14 @@ test("the same again is a patch of the count", async () => {
   expect(await outcomes()).toEqual({ created: 1, counted: 1 });
 });
 
-test("repeated while it waits, it is written once with the whole count", async () => {
+test("repetitions while it waits are written once with the total count", async () => {
   for (let n = 0; n < 5; n++) recorder.record(lamp("a"), red);
   await soon();
   expect(calls).toEqual(["create"]);
   expect(messages()).toEqual(["burns red x5"]);
 });
 
-test("recorded in the moment a round ends, it is still written", async () => {
+test("an Event that is recorded at the end of a round is still written", async () => {
   for (let ticks = 0; ticks < 12; ticks++) {
     stored.clear();
     recorder.record(lamp(`a-${ticks}`), red);
@@ -117,7 +117,7 @@ test("recorded in the moment a round ends, it is still written", async () => {
   }
 });
 
-test("an Event that the server has forgotten is created again, with its count", async () => {
+test("an Event that the server no longer has is created again, with its count", async () => {
   recorder.record(lamp("a"), red);
   await soon();
   stored.clear();
@@ -126,7 +126,7 @@ test("an Event that the server has forgotten is created again, with its count", 
   expect(messages()).toEqual(["burns red x2"]);
 });
 
-test("a create whose answer was lost is not told twice", async () => {
+test("a create whose response was lost is not repeated as a second Event", async () => {
   loseAnswers = true;
   recorder.record(lamp("a"), red);
   await soon();
@@ -136,7 +136,7 @@ test("a create whose answer was lost is not told twice", async () => {
   expect(await outcomes()).toEqual({ created: 1 });
 });
 
-test("while the server is away Events wait, and come in order when it is back", async () => {
+test("Events wait while the server is unreachable, and are written in order afterwards", async () => {
   broken = "Unreachable";
   recorder.record(lamp("a"), red);
   recorder.record(lamp("b"), red);
@@ -147,7 +147,7 @@ test("while the server is away Events wait, and come in order when it is back", 
   expect([...stored.values()].map(({ involvedObject }) => involvedObject.name)).toEqual(["a", "b"]);
 });
 
-test("attempts are spaced out and end some time", async () => {
+test("attempts back off and end", async () => {
   broken = "ServerError";
   recorder.record(lamp("a"), red);
   await vi.advanceTimersByTimeAsync(1000);
@@ -157,7 +157,7 @@ test("attempts are spaced out and end some time", async () => {
   expect(await outcomes()).toEqual({ failed: 1 });
 });
 
-test("a refusal is not tried again and does not hold up the next", async () => {
+test("a rejected Event is not retried and does not delay the next", async () => {
   broken = "Forbidden";
   recorder.record(lamp("a"), red);
   await soon();
@@ -168,7 +168,7 @@ test("a refusal is not tried again and does not hold up the next", async () => {
   expect(await outcomes()).toEqual({ failed: 1, created: 1 });
 });
 
-test("no more than a thousand wait, and more than its share of one object is dropped", async () => {
+test("at most a thousand Events wait, and those beyond the share of one object are dropped", async () => {
   broken = "Unreachable";
   for (let n = 0; n < 1010; n++) recorder.record(lamp(`lamp-${n}`), red);
   for (let n = 0; n < 30; n++) recorder.record(lamp("lamp-5"), red);
@@ -178,7 +178,7 @@ test("no more than a thousand wait, and more than its share of one object is dro
   expect(stored.size).toBe(1000);
 });
 
-test("at the end what waits is written first", async () => {
+test("waiting Events are written before the stop", async () => {
   for (let n = 0; n < 50; n++) recorder.record(lamp(`lamp-${n}`), red);
   stop.abort();
   await soon();

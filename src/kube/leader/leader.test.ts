@@ -81,8 +81,8 @@ const foreign = (spec: Partial<Lease["spec"]>) =>
     spec: { holderIdentity: "other", leaseDurationSeconds: 15, leaseTransitions: 4, renewTime: "2026-11-15T10:30:00.000000Z", ...spec },
   });
 
-describe("taking the Lease", () => {
-  test("creates it where there is none, and renews it", async () => {
+describe("acquiring the Lease", () => {
+  test("creates it if it is missing, and renews it", async () => {
     const one = candidate("one");
     await seconds(0);
     expect(one.terms).toEqual(["free"]);
@@ -100,7 +100,7 @@ describe("taking the Lease", () => {
     expect(server.writes.length).toBeGreaterThan(20);
   });
 
-  test("waits a full duration of its own watching, however old the Lease claims to be, and counts the change of hands", async () => {
+  test("waits a full lease duration of its own observation, whatever renewTime says, and increments leaseTransitions", async () => {
     foreign({ renewTime: "2001-01-01T00:00:00.000000Z" });
     const one = candidate("one");
     await seconds(14.9);
@@ -110,7 +110,7 @@ describe("taking the Lease", () => {
     expect(lease()?.spec.leaseTransitions).toBe(5);
   });
 
-  test("takes a released one at once", async () => {
+  test("acquires a released one at once", async () => {
     foreign({ holderIdentity: "", leaseDurationSeconds: 1 });
     const one = candidate("one");
     await seconds(0);
@@ -133,7 +133,7 @@ describe("taking the Lease", () => {
     expect(one.terms).toEqual(["free"]);
   });
 
-  test("keeps waiting for the holder of a Lease that someone deleted", async () => {
+  test("keeps waiting for the former holder of a deleted Lease", async () => {
     foreign({});
     const one = candidate("one");
     await seconds(5);
@@ -144,7 +144,7 @@ describe("taking the Lease", () => {
     expect(one.terms).toEqual(["expired"]);
   });
 
-  test("whose answer was lost is noticed, and known for what it was", async () => {
+  test("with a lost response is detected as successful", async () => {
     foreign({});
     const one = candidate("one");
     await seconds(14);
@@ -193,7 +193,7 @@ describe("the fence", () => {
     expect(one.elector.isLeader).toBe(false);
   });
 
-  test("closes at once when another is found to hold the Lease", async () => {
+  test("closes at once when another holder is observed", async () => {
     const one = candidate("one");
     await seconds(5);
     foreign({ holderIdentity: "two" });
@@ -203,7 +203,7 @@ describe("the fence", () => {
     expect(lease()?.spec.holderIdentity).toBe("two");
   });
 
-  test("keeps back renewals that come too late, so that a woken leader does not take the Lease back", async () => {
+  test("blocks renewals that are too late, so that a resumed leader does not take the Lease back", async () => {
     const one = candidate("one");
     await seconds(5);
     const before = server.writes.length;
@@ -217,7 +217,7 @@ describe("the fence", () => {
     expect(isKubeError(await one.outcome, "Fenced")).toBe(true);
   });
 
-  test("is closed after a pause of the machine, during which only the wall clock went on", async () => {
+  test("is closed after a suspend during which only the wall clock advanced", async () => {
     const one = candidate("one");
     await seconds(5);
     const before = server.writes.length;
@@ -229,7 +229,7 @@ describe("the fence", () => {
     expect(isKubeError(await one.outcome, "Fenced")).toBe(true);
   });
 
-  test("stays closed when a renewal is answered after a pause of the machine", async () => {
+  test("stays closed when the response to a renewal arrives after a suspend", async () => {
     const one = candidate("one");
     await seconds(5);
     server.after = () => void vi.setSystemTime(Date.now() + 60_000);
@@ -237,7 +237,7 @@ describe("the fence", () => {
     expect(one.elector.isLeader).toBe(false);
   });
 
-  test("stays open when the clock is set back, and a clock that is set forward lets nobody take the Lease early", async () => {
+  test("stays open when the clock is set back, and a clock set forward lets no other acquire the Lease early", async () => {
     const one = candidate("one");
     await seconds(5);
     const two = candidate("two");
@@ -252,7 +252,7 @@ describe("the fence", () => {
     expect(two.terms).toEqual([]);
   });
 
-  test("stays open when a renewal arrived whose answer did not, and when the Lease was deleted", async () => {
+  test("stays open when the response to a renewal is lost, and when the Lease is deleted", async () => {
     const one = candidate("one");
     await seconds(5);
     let lost = 0;
@@ -300,14 +300,14 @@ describe("stopping", () => {
     expect(lease()?.spec.holderIdentity).toBe("");
   });
 
-  test("because the work failed releases too, and tells", async () => {
+  test("after a failure of the work releases the Lease too, and reports the failure", async () => {
     const one = candidate("one", { work: () => Promise.reject(new Error("no port left")) });
     await seconds(0);
     expect(await one.outcome).toEqual(new Error("no port left"));
     expect(lease()?.spec.holderIdentity).toBe("");
   });
 
-  test("leaves alone a Lease that another holds by now", async () => {
+  test("does not change a Lease that another holds by now", async () => {
     const one = candidate("one");
     await seconds(5);
     foreign({ holderIdentity: "two" });
@@ -317,7 +317,7 @@ describe("stopping", () => {
     expect(lease()?.spec.holderIdentity).toBe("two");
   });
 
-  test("before being elected ends at once", async () => {
+  test("before the election ends at once", async () => {
     foreign({});
     const one = candidate("one");
     await seconds(1);
@@ -339,7 +339,7 @@ async function waitsForOldWrites(elector: LeaderElector): Promise<{ early: boole
   return { early };
 }
 
-describe("settling", () => {
+describe("the wait for writes of the previous leader", () => {
   test("takes one request deadline after an expired Lease, and no time after a released one or none", async () => {
     const free = candidate("one");
     await seconds(0);
@@ -354,7 +354,7 @@ describe("settling", () => {
     expect(await waitsForOldWrites(next.elector)).toEqual({ early: false });
   });
 
-  test("takes one request deadline too when the lost Lease was still the own one: the writes of the term before may still be under way", async () => {
+  test("takes one request deadline also after an own earlier term, whose writes may still be in flight", async () => {
     const first = candidate("one");
     await seconds(1);
     server.before = () => {
@@ -380,13 +380,13 @@ describe("settling", () => {
     await again;
   });
 
-  test("is for leaders only", async () => {
+  test("requires leadership", async () => {
     foreign({});
     const one = candidate("one");
     await expect(one.elector.waitForOldWrites(new AbortController().signal)).rejects.toMatchObject({ code: "Fenced" });
   });
 });
 
-test("times that could let two lead are refused", () => {
+test("timings that could allow two leaders are rejected", () => {
   expect(() => candidate("one", { durationMs: 10_000, renewMs: 10_000 })).toThrow(RangeError);
 });

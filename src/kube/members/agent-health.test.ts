@@ -4,7 +4,7 @@ import { CauseGraph } from "../../explain/graph.ts";
 import { agentHealth, agentWaits } from "./agent-health.ts";
 import { notReportingConditions } from "./unknown-conditions.ts";
 
-test("a report that the status cleaner marked says since when its agent is silent, and that the node lacks it", () => {
+test("a status that the status cleaner marked yields an agent that is silent since that time", () => {
   const silence = { node: "n1", since: new Date("2026-01-01T00:00:00Z") };
   const conditions = notReportingConditions([], ["Ready"], silence, new Date("2026-01-01T00:00:40Z"));
   expect(agentHealth("n1", conditions)).toMatchObject([
@@ -35,7 +35,7 @@ test("an agent that reports has no statements", () => {
   expect(agentHealth("n1", undefined)).toEqual([]);
 });
 
-test("a waiting agent is the cause of what its node lacks, with the kinds it waits for", () => {
+test("a waiting agent is the cause for its node, with the kinds that it waits for", () => {
   const graph = new CauseGraph([agentWaits]);
   const annotations = {
     "plumbline.dev/node": "n1",

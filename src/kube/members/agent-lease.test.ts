@@ -11,7 +11,7 @@ test("names that fit are used as they are", () => {
   expect(nodeLabel("worker-1.example.com")).toBe("worker-1.example.com");
 });
 
-test("names and labels of any node fit, and differ where nodes differ", () => {
+test("names and labels of any node are valid, and differ for different nodes", () => {
   const part = fc.stringMatching(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/);
   const node = fc
     .array(part, { minLength: 1, maxLength: 8 })
@@ -29,20 +29,20 @@ test("names and labels of any node fit, and differ where nodes differ", () => {
   );
 });
 
-test("wherever the dots of a long name are, a Lease has a name that the server takes", () => {
+test("a Lease of a long node name with dots anywhere has a valid name", () => {
   for (let at = 1; at < 251; at += 1) {
     const node = `${"a".repeat(at)}.${"b".repeat(251 - at)}`;
     expect(agentLeaseName(node)).toMatch(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/);
   }
 });
 
-test("the node is read from the annotation, and a Lease whose name belongs to another node is none", () => {
+test("the node is read from the annotation, and a Lease with the name of another node is ignored", () => {
   expect(nodeOfLease(lease(agentLeaseName(long), long))).toBe(long);
   expect(nodeOfLease(lease("agent-worker-2", "worker-1"))).toBeUndefined();
   expect(nodeOfLease({ metadata: { name: "agent-worker-1" }, spec })).toBeUndefined();
 });
 
-test("a Lease that was never renewed makes no agent alive, and says what that agent waits for", () => {
+test("a Lease that was never renewed does not count as alive, and has what its agent waits for", () => {
   const { metadata } = lease("agent-worker-1", "worker-1");
   const waits = { "plumbline.dev/waits-for": "underlays, l2vnis", "plumbline.dev/waits-since": "2026-11-15T10:30:00Z" };
   const waiting = { metadata: { ...metadata, annotations: { ...metadata.annotations, ...waits } }, spec: {} };
@@ -57,7 +57,7 @@ const renewed = (renewTime: string, annotations: Record<string, string>) => ({
   spec: { renewTime },
 });
 
-test("the key of an agent counts with the renewal that brought it, and only if it is one", () => {
+test("the key of an agent is published with its renewal, and only if it is valid", () => {
   const key = `${"A".repeat(43)}=`;
   expect(signingKeyOf(renewed("1", signingKeyAnnotations(key, "1")))).toBe(key);
   expect(signingKeyOf(renewed("2", signingKeyAnnotations(key, "1")))).toBeUndefined();

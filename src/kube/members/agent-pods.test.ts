@@ -23,15 +23,15 @@ const pod = (node: string, owner = "agent"): Pod => ({
 });
 
 test.each([
-  ["everything is there, new and ready", daemonSet(), true],
+  ["all Pods are current and ready", daemonSet(), true],
   [
-    "nobody wants a Pod",
+    "no node is selected",
     daemonSet({ ...numbers, currentNumberScheduled: 0, desiredNumberScheduled: 0, updatedNumberScheduled: 0, numberReady: 0 }),
     true,
   ],
-  ["its controller has not seen the newest spec", daemonSet({ observedGeneration: 3 }), false],
-  ["a Pod of some node is not ready", daemonSet({ numberReady: 2 }), true],
-  ["a Pod is of the old form", daemonSet({ updatedNumberScheduled: 2 }), false],
+  ["the controller has not observed the newest generation", daemonSet({ observedGeneration: 3 }), false],
+  ["a Pod is not ready", daemonSet({ numberReady: 2 }), true],
+  ["a Pod is outdated", daemonSet({ updatedNumberScheduled: 2 }), false],
   ["a Pod is missing", daemonSet({ currentNumberScheduled: 2 }), false],
   ["it is being deleted", { ...daemonSet(), metadata: { ...daemonSet().metadata, deletionTimestamp: "2026-11-15T10:30:00Z" } }, false],
   ["it does not exist", undefined, false],
@@ -73,7 +73,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test("absence counts from when the last Pod went, and not while one is there", () => {
+test("absence counts from the deletion of the last Pod, and not while one exists", () => {
   pods.objects = [pod("a")];
   vi.advanceTimersByTime(10_000);
   expect(agents.absenceMs("a")).toBeUndefined();
@@ -84,14 +84,14 @@ test("absence counts from when the last Pod went, and not while one is there", (
   expect(agents.absenceMs("b")).toBe(15_000);
 });
 
-test("a Pod that came and went between two looks starts it over", () => {
+test("a Pod that came and went between two observations restarts the absence", () => {
   vi.advanceTimersByTime(10_000);
   pods.tell({ type: "added", object: pod("a"), initial: false });
   pods.tell({ type: "deleted", object: pod("a") });
   expect(agents.absenceMs("a")).toBe(0);
 });
 
-test("a Pod that waits to be bound to the node counts as there, in the cache and on the server", async () => {
+test("a Pod that waits to be bound to the node counts as present, in the cache and on the server", async () => {
   vi.advanceTimersByTime(10_000);
   pods.objects = [pending("a")];
   expect([agents.absenceMs("a"), agents.absenceMs("b")]).toEqual([undefined, 10_000]);
@@ -110,13 +110,13 @@ test("Pods of others do not count", () => {
   expect(agents.absenceMs("a")).toBe(10_000);
 });
 
-test("nothing is absent while the DaemonSet is not settled", () => {
+test("no Pod counts as absent while the DaemonSet is not rolled out", () => {
   vi.advanceTimersByTime(10_000);
   daemonSets.objects = [daemonSet({ currentNumberScheduled: 2 })];
   expect(agents.absenceMs("a")).toBeUndefined();
 });
 
-test("a lost view, of Pods or of the DaemonSet, and a new term start it over", () => {
+test("a lost watch of Pods or of the DaemonSet, and a new term, restart the absence", () => {
   for (const startOver of [() => pods.connection("lost"), () => daemonSets.connection("connected"), () => agents.begin()]) {
     vi.advanceTimersByTime(10_000);
     startOver();

@@ -68,7 +68,7 @@ class World {
     this.#lastHeard = performance.now();
   }
 
-  /** The connection is dead and nobody knows. */
+  /** The connection is dead, which no side has detected. */
   stall(stale: boolean): void {
     this.#stale = stale;
     this.deliver();
@@ -136,8 +136,8 @@ test("a node that reports without a Lease is silent since it was first seen", as
   expect(world.watch.living()).toEqual(["a", "b"]);
 });
 
-describe("many silent at once", () => {
-  test("are told of once, the Leases are listed, and a full duration later they are silent", async () => {
+describe("many agents without renewal at once", () => {
+  test("are reported once, the Leases are listed, and they are silent a full duration later", async () => {
     await start("a", "b", "c", "d");
     await world.pass(32, "d");
     expect(world.doubts).toEqual([{ expired: 3, of: 4 }]);
@@ -159,7 +159,7 @@ describe("many silent at once", () => {
   });
 });
 
-test("a server that is not heard is asked before anyone is silent, not in a hurry while it does not answer, and its absence is not held against the agents", async () => {
+test("without events the Leases are listed before an agent is silent, with backoff while the server does not answer, and its outage does not count", async () => {
   await start("a");
   world.listFails = true;
   await world.pass(300);
@@ -174,7 +174,7 @@ test("a server that is not heard is asked before anyone is silent, not in a hurr
   expect(world.lists).toBe(lists);
 });
 
-test("a lost watch marks no agent, and a silent one may be marked again only a full duration after the watch is back", async () => {
+test("a lost watch marks no agent, and a silent agent may be marked again a full duration after the watch is back", async () => {
   await start("a", "b", "c");
   await world.pass(60, "a", "b");
   expect(world.silent()).toEqual(["c"]);
@@ -190,7 +190,7 @@ test("a lost watch marks no agent, and a silent one may be marked again only a f
   expect([...world.notified]).toEqual(["c"]);
 });
 
-test("a new term begins with the published members, and without earlier observations", async () => {
+test("a new term starts with the published members and without earlier observations", async () => {
   let attempts = 0;
   world.published = () => {
     attempts += 1;

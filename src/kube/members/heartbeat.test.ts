@@ -63,7 +63,7 @@ test("the Lease lists the running parts, also an empty list, and none if they ar
   }
 });
 
-test("the Lease belongs to the Node as soon as its uid is known, and to its successor when it changes", async () => {
+test("the Lease has the Node as its owner once its uid is known, and the new Node when the uid changes", async () => {
   let uid: string | undefined;
   start("worker-1", () => uid);
   await seconds(1);
@@ -75,7 +75,7 @@ test("the Lease belongs to the Node as soon as its uid is known, and to its succ
   expect(lease()?.metadata.ownerReferences).toEqual([{ apiVersion: "v1", kind: "Node", name: "worker-1", uid: "two" }]);
 });
 
-test("a node name too long for a label is whole in the annotation", async () => {
+test("a node name that is too long for a label is complete in the annotation", async () => {
   const node = `worker-${"1".repeat(70)}`;
   start(node);
   await seconds(0);
@@ -84,7 +84,7 @@ test("a node name too long for a label is whole in the annotation", async () => 
   expect(written?.metadata.labels?.["plumbline.dev/node"]).toHaveLength(63);
 });
 
-test("each renewal of the Lease brings the key of the agent", async () => {
+test("each renewal of the Lease has the key of the agent", async () => {
   const signingKey = `${"A".repeat(43)}=`;
   start("worker-1", () => undefined, { signingKey });
   for (let renewal = 0; renewal < 3; renewal++) {
@@ -93,7 +93,7 @@ test("each renewal of the Lease brings the key of the agent", async () => {
   }
 });
 
-test("an outage of the API server ends no heartbeat, and is asked after more rarely the longer it lasts", async () => {
+test("heartbeats go on during an API server outage, with backoff", async () => {
   start();
   await seconds(15);
   let attempts = 0;
@@ -110,7 +110,7 @@ test("an outage of the API server ends no heartbeat, and is asked after more rar
   expect(server.writes.length).toBeGreaterThan(before);
 });
 
-test("a request that hangs is given up in time for the next one", async () => {
+test("a request that hangs is aborted in time for the next one", async () => {
   start();
   await seconds(1);
   server.before = () => new Promise(() => {});
@@ -121,7 +121,7 @@ test("a request that hangs is given up in time for the next one", async () => {
   expect(server.writes.length).toBeGreaterThan(before);
 });
 
-test("a Lease that someone edited or deleted is renewed at the next beat all the same, and foreign labels stay", async () => {
+test("a Lease that was edited or deleted is renewed at the next heartbeat, and foreign labels stay", async () => {
   start();
   await seconds(1);
   const stored = lease();
@@ -145,7 +145,7 @@ test("stopping does not release the Lease", async () => {
   expect(lease()?.spec).toMatchObject({ holderIdentity: "worker-1", leaseDurationSeconds: 30 });
 });
 
-test("an agent that waits says in its Lease for what, without renewing it, and no more once it renews", async () => {
+test("a waiting agent writes what it waits for into its Lease without renewing it, and removes it when it renews", async () => {
   start();
   await seconds(1);
   stopping.abort();

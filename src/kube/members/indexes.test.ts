@@ -11,12 +11,12 @@ test("new nodes get the lowest indexes, in the order of their names", () => {
   expect(assignIndexes(none, ["b", "a"], monday)).toEqual({ indexes: { a: { index: 0 }, b: { index: 1 } }, freed: [] });
 });
 
-test("a node that is there keeps its index and everything else that is recorded with it", () => {
+test("an existing node keeps its index and all its recorded fields", () => {
   const existing = { indexes: { b: { index: 7, note: "kept" } }, freed: [] };
   expect(assignIndexes(existing, ["a", "b"], monday).indexes).toEqual({ a: { index: 0 }, b: { index: 7, note: "kept" } });
 });
 
-test("the index of a node that is gone rests for 24 hours and is then the lowest again", () => {
+test("the index of a deleted node is reserved for 24 hours and then available again", () => {
   const existing = assignIndexes(none, ["a", "b"], monday);
   const without = assignIndexes(existing, ["b"], monday);
   expect(without).toEqual({ indexes: { b: { index: 1 } }, freed: [{ index: 0, at: "2026-11-16T10:00:00.000Z" }] });
@@ -24,7 +24,7 @@ test("the index of a node that is gone rests for 24 hours and is then the lowest
   expect(assignIndexes(without, ["b", "c"], later(24 * hour))).toEqual({ indexes: { b: { index: 1 }, c: { index: 0 } }, freed: [] });
 });
 
-test("a new node keeps the index that it carries, also one that rests, unless another node has it", () => {
+test("a new node keeps the index of its annotation, also a reserved one, unless another node has it", () => {
   const existing = { indexes: { a: { index: 3 } }, freed: [{ index: 5, at: monday.toISOString() }] };
   const carried = new Map([
     ["a", 8],
@@ -50,7 +50,7 @@ function* lived(steps: { nodes: string[]; hours: number }[]) {
   }
 }
 
-describe("over any history of nodes coming and going", () => {
+describe("for any history of created and deleted nodes", () => {
   const history = fc.array(
     fc.record({
       nodes: fc.uniqueArray(fc.constantFrom("a", "b", "c", "d", "e", "f"), { maxLength: 6 }),
@@ -74,7 +74,7 @@ describe("over any history of nodes coming and going", () => {
     );
   });
 
-  test("an index is not given to another node within 24 hours after its node was gone, and is the lowest that may be given", () => {
+  test("an index is reserved for 24 hours after its node is deleted, and the lowest available index is assigned", () => {
     fc.assert(
       fc.property(history, (steps) => {
         const freedAt = new Map<number, number>();
@@ -94,7 +94,7 @@ describe("over any history of nodes coming and going", () => {
     );
   });
 
-  test("a second look at the same nodes changes nothing", () => {
+  test("assigning again for the same nodes changes nothing", () => {
     fc.assert(
       fc.property(history, (steps) => {
         for (const { after, nodes, now } of lived(steps)) expect(assignIndexes(after, nodes, now)).toEqual(after);

@@ -10,14 +10,14 @@ test("agents that start together become members together, as soon as none is mis
   expect(joining.admit(["a", "b", "c"], [], NODES, 4_000)).toEqual({ live: ["a", "b", "c"] });
 });
 
-test("an agent that stays away is not waited for", () => {
+test("a missing agent delays the others for a limited time", () => {
   const joining = new JoinBatch();
   joining.admit(["b"], [], NODES, 0);
   expect(joining.admit(["b"], [], NODES, 4_000)).toEqual({ live: [], againMs: 1_000 });
   expect(joining.admit(["b"], [], NODES, 5_000)).toEqual({ live: ["b"] });
 });
 
-test("those who came first do not wait for all who ever come", () => {
+test("the first agents do not wait for all later ones", () => {
   const joining = new JoinBatch();
   const many = Array.from({ length: 100 }, (_, at) => `node${String(at).padStart(2, "0")}`);
   for (let second = 0; second < 15; second++) expect(joining.admit(many.slice(0, second + 1), [], many, second * 1_000).live).toEqual([]);

@@ -41,7 +41,7 @@ interface Course {
   lost?: [from: number, to: number][];
   /** Spans in which the watch stands but delivers nothing, as on a connection that died unnoticed. */
   stale?: [from: number, to: number][];
-  /** Spans in which the server answers nobody; whoever wanted to renew meanwhile does so a second later. */
+  /** Spans in which the server answers no request; renewals of that time happen a second after it. */
   away?: [from: number, to: number][];
   /** Spans in which the observer is frozen. */
   frozen?: [from: number, to: number][];
@@ -111,7 +111,7 @@ const observed = (version: number, listed: boolean): LeaseObservations => ({ ...
 const observedAt = ({ agents }: Liveness) => agents.get("a")?.observedAt;
 
 describe("one agent", () => {
-  test("that stops renewing is silent after a full duration and the time to see whether it is alone", () => {
+  test("that stops renewing is silent after a full duration and the time to detect a common loss", () => {
     const moments = watch({ renewals: { a: fine(60_000), b: fine(200_000), c: fine(200_000) }, until: 120_000 });
     expect(firstSilent(moments, "a")).toBe(50_000 + 30_000 + 12_000);
     expect(last(moments)).toEqual(["a"]);
@@ -129,13 +129,13 @@ describe("one agent", () => {
     expect(firstSilent(moments, "a")).toBe(Infinity);
   });
 
-  test("that reports without ever having a Lease is silent too, and not among the living before", () => {
+  test("that reports without ever having a Lease becomes silent, and is never live", () => {
     const moments = watch({ renewals: { b: fine(200_000) }, reported: ["a"], until: 60_000 });
     expect(moments.every(({ result }) => liveAgents(result.state).join() === "b")).toBe(true);
     expect(last(moments)).toEqual(["a"]);
   });
 
-  test("whose Lease is deleted stays among the living until its time is up, and is then forgotten when nothing speaks of it", () => {
+  test("whose Lease is deleted stays live until it expires, and is then dropped", () => {
     let state = initialObservations(duration, { ...clear, renewals: at(["a", 1]) }, undefined, 0);
     const livingAt = (now: number) => {
       state = observe(state, { ...clear, heardAt: now }, now).state;
@@ -149,7 +149,7 @@ describe("one agent", () => {
 });
 
 describe("a new leader", () => {
-  test("leaves the dead among the dead, without doubt and without taking them for living", () => {
+  test("does not count agents as live that were dead before, and raises no doubt", () => {
     const course: Course = {
       renewals: { a: [0], b: [0], c: [0], d: [0], e: fine(200_000) },
       published: new Set(["e"]),
@@ -160,20 +160,20 @@ describe("a new leader", () => {
     expect(moments.every(({ result }) => liveAgents(result.state).join() === "e")).toBe(true);
   });
 
-  test("marks nothing before a full duration of its own observation, not even what was silent before", () => {
+  test("marks nothing before a full duration of its own observation, not even agents that were silent before", () => {
     const moments = watch({ renewals: { a: [0], b: fine(200_000) }, published: new Set(["b"]), until: 60_000 });
     const marked = moments.filter(({ now, result }) => mayMarkUnknown(result.state, "a", now)).map(({ now }) => now);
     expect(marked[0]).toBe(30_000);
   });
 
-  test("takes whoever is seen to renew for living, published or not", () => {
+  test("counts every agent with an observed renewal as live, published or not", () => {
     const moments = watch({ renewals: { a: [0, 8_000], b: [0] }, published: new Set(["b"]), until: 10_000 });
     expect(moments.map(({ result }) => liveAgents(result.state).join())).toEqual(["b", "b", "b", "a,b", "a,b"]);
   });
 });
 
-describe("many at once", () => {
-  test("put the own view in doubt once, and are silent one full duration later", () => {
+describe("many agents at once", () => {
+  test("raise one doubt about the own watch, and are silent one full duration later", () => {
     const moments = watch({ renewals: { ...four(60_000), e: fine(300_000) }, until: 200_000 });
     // Seen last at 50, 53, 56 and 59 s; the third to expire gives the doubt.
     expect(doubts(moments)).toEqual([{ now: 86_000, expired: 3, of: 5 }]);
@@ -181,7 +181,7 @@ describe("many at once", () => {
     expect(last(moments)).toEqual(["a", "b", "c", "d"]);
   });
 
-  test("of whom some renew while in doubt: only the others are silent", () => {
+  test("of which some renew during the doubt: only the others are silent", () => {
     const { a, ...others } = four(60_000);
     const moments = watch({
       renewals: { ...others, a: [...a, 100_000, 110_000, 120_000, 130_000, 140_000], e: fine(200_000) },
@@ -190,7 +190,7 @@ describe("many at once", () => {
     expect(last(moments)).toEqual(["b", "c", "d"]);
   });
 
-  test("are no doubt when they are two, or thirty in a hundred", () => {
+  test("raise no doubt if they are two, or thirty of a hundred", () => {
     const two = watch({ renewals: { a: fine(60_000), b: fine(60_000), c: fine(300_000) }, until: 120_000 });
     expect(doubts(two)).toEqual([]);
     expect(last(two)).toEqual(["a", "b"]);
@@ -201,7 +201,7 @@ describe("many at once", () => {
     expect(last(thirty)).toHaveLength(30);
   });
 
-  test("that fall silent further apart than a duration are no doubt", () => {
+  test("that expire more than a duration apart raise no doubt", () => {
     const moments = watch({
       renewals: { a: fine(20_000), b: fine(55_000), c: fine(90_000), d: fine(300_000), e: fine(300_000) },
       until: 200_000,
@@ -210,26 +210,26 @@ describe("many at once", () => {
     expect(last(moments)).toEqual(["a", "b", "c"]);
   });
 
-  test("whom only a dead connection silenced are found renewing by asking, without any doubt", () => {
+  test("that seem expired through a dead connection are found alive by a list, without a doubt", () => {
     const moments = watch({ renewals: { ...four(400_000), e: fine(400_000) }, stale: [[60_000, 150_000]], until: 300_000 });
     expect(doubts(moments)).toEqual([]);
     expect(moments.flatMap(({ silent }) => silent)).toEqual([]);
   });
 });
 
-describe("the own view", () => {
-  test("that a dead connection holds still marks nobody: the server is asked first", () => {
+describe("the own watch", () => {
+  test("marks no agent on a dead connection: the Leases are listed first", () => {
     const moments = watch({ renewals: { a: fine(400_000), b: fine(400_000) }, stale: [[60_000, 150_000]], until: 300_000 });
     expect(moments.flatMap(({ silent }) => silent)).toEqual([]);
   });
 
-  test("that is lost gives everyone a full duration from when it is whole again", () => {
+  test("gives every agent a full duration after it is re-established", () => {
     const moments = watch({ renewals: { a: fine(60_000), b: fine(400_000) }, lost: [[70_000, 150_000]], until: 300_000 });
     // Last seen broken at 148 s, whole at 150 s.
     expect(firstSilent(moments, "a")).toBe(150_000 + 30_000 + 12_000);
   });
 
-  test("of a server that answered nobody for a while, without any connection breaking, gives everyone a full duration from when it is back", () => {
+  test("gives every agent a full duration after an outage of the server without a broken connection", () => {
     const moments = watch({
       renewals: { a: fine(400_000), b: fine(400_000, 5_000), c: fine(60_000) },
       away: [[70_000, 130_000]],
@@ -240,13 +240,13 @@ describe("the own view", () => {
     expect(firstSilent(moments, "c")).toBe(130_000 + 30_000 + 12_000);
   });
 
-  test("that froze with its process gives everyone a full duration from when it woke", () => {
+  test("gives every agent a full duration after a suspend of the process", () => {
     const moments = watch({ renewals: { a: fine(400_000), b: fine(60_000) }, frozen: [[70_000, 200_000]], until: 300_000 });
     expect(firstSilent(moments, "a")).toBe(Infinity);
     expect(firstSilent(moments, "b")).toBe(200_000 + 30_000 + 12_000);
   });
 
-  test("that a list has overtaken is not confused by what the watch still says", () => {
+  test("ignores events that are older than a list", () => {
     const begun = initialObservations(duration, observed(9, false), undefined, 0);
     const listed = observe(begun, observed(10, true), 1_000).state;
     expect(observedAt(listed)).toBe(1_000);
@@ -260,7 +260,7 @@ describe("the own view", () => {
   });
 });
 
-describe("whatever the others do", () => {
+describe("for any history", () => {
   const nodes = ["a", "b", "c", "d", "e", "f", "g"];
   const span = fc
     .tuple(fc.integer({ min: 0, max: 300_000 }), fc.integer({ min: 1_000, max: 90_000 }))
@@ -279,7 +279,7 @@ describe("whatever the others do", () => {
   const settings = { seed: 3, numRuns: 100 };
   const until = 400_000;
 
-  test("an agent that renews is never silent, through every loss of view", () => {
+  test("an agent that renews is never silent, through every loss of the watch", () => {
     const steady = fc.array(fc.integer({ min: 5_000, max: 10_000 }), { minLength: 80, maxLength: 80 });
     fc.assert(
       fc.property(others, steady, views, (renewals, gaps, broken) => {
@@ -301,7 +301,7 @@ describe("whatever the others do", () => {
     );
   });
 
-  test("nobody becomes silent or is marked within a full duration after the start, a loss of the watch or a freeze", () => {
+  test("no agent becomes silent or is marked within a full duration after the start, a loss of the watch or a suspend", () => {
     fc.assert(
       fc.property(others, views, (renewals, broken) => {
         let clearSince = 0;

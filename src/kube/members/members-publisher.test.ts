@@ -144,7 +144,7 @@ async function start(): Promise<void> {
 const passes = (seconds: number) => vi.advanceTimersByTimeAsync(seconds * 1_000);
 const news = () => cluster.calls.splice(0);
 
-test("the first members are created once no earlier leader can write any more", async () => {
+test("the members are created after the writes of an earlier leader have expired", async () => {
   const oldWritesEnded = Promise.withResolvers<void>();
   cluster.waitForOldWrites = () => oldWritesEnded.promise;
   cluster.joins("a", "b");
@@ -170,7 +170,7 @@ test("a cache that lags behind the own write causes no second one, and the next 
   expect(news()).toEqual([]);
 });
 
-test("nodes that start one after the other are told together", async () => {
+test("nodes that start in sequence are published together", async () => {
   cluster.joins("a", "b", "c");
   const indexes = '{"a":{"index":0},"b":{"index":1},"c":{"index":2}}';
   cluster.live = ["c"];
@@ -198,7 +198,7 @@ test("a silent agent leaves the live set and keeps its index", async () => {
   expect(news()).toEqual(['replace 2 ["b"] {"a":{"index":0},"b":{"index":1}}']);
 });
 
-test("a Node that only the cache misses keeps its index", async () => {
+test("a Node that is missing only in the cache keeps its index", async () => {
   cluster.joins("a", "b");
   await start();
   news();
@@ -208,13 +208,13 @@ test("a Node that only the cache misses keeps its index", async () => {
   expect(news()).toEqual(["list Node"]);
 });
 
-test("Nodes that carry indexes keep them when there is no record of them", async () => {
+test("Nodes keep the indexes of their annotations if the members object is missing", async () => {
   cluster.joins("a", "b=0", "c=7");
   await start();
   expect(news()).toEqual(["list Node", 'create ["a","b","c"] {"b":{"index":0},"c":{"index":7},"a":{"index":1}}']);
 });
 
-test("keys of others stay in the object", async () => {
+test("foreign keys stay in the object", async () => {
   const data = { ...printMembers({ live: [], keys: {}, indexes: {}, freed: [] }), zones: "{}" };
   cluster.stored = { metadata: { name: "plumbline-members", namespace: "system", resourceVersion: "1" }, data };
   cluster.deliver();
@@ -223,7 +223,7 @@ test("keys of others stay in the object", async () => {
   expect(cluster.stored?.data).toMatchObject({ live: '["a"]', zones: "{}" });
 });
 
-test("members that someone deleted come back with the indexes they had", async () => {
+test("a deleted members object is created again with the same indexes", async () => {
   cluster.joins("a", "b");
   await start();
   cluster.joins("b");
@@ -237,7 +237,7 @@ test("members that someone deleted come back with the indexes they had", async (
   expect(news()).toEqual(['create ["b"] {"b":{"index":1}}']);
 });
 
-test("a later term starts from the object and not from what an earlier one remembers", async () => {
+test("a later term starts from the object and not from the memory of an earlier term", async () => {
   cluster.joins("a", "b");
   await start();
   stopping.abort();
@@ -252,7 +252,7 @@ test("a later term starts from the object and not from what an earlier one remem
   expect(news()).toEqual(["list Node", 'create ["b"] {"b":{"index":0}}']);
 });
 
-test("the keys of agents are published when they change, and no renewal is a reason to write", async () => {
+test("the keys of agents are published when they change, and a renewal alone causes no write", async () => {
   const [one, two] = ["A", "B"].map((letter) => `${letter.repeat(43)}=`) as [string, string];
   cluster.joins("a", "b");
   cluster.renews("a", "1", signingKeyAnnotations(one, "1"));

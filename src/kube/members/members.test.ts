@@ -24,7 +24,7 @@ function complaint(configMap: ConfigMap): string {
   return "none";
 }
 
-test("what the controller writes, agents read", () => {
+test("agents parse what the controller writes", () => {
   expect(parseMembers(written())).toEqual(members);
 });
 
@@ -49,7 +49,7 @@ test.each([
   ["keys", '{"a":"short"}', "data.keys does not give nodes a key each"],
   ["keys", "[]", "data.keys does not give nodes a key each"],
   ["freed", '[{"index":1,"at":"yesterday"}]', "data.freed is not a list of indexes with the times they were freed"],
-])("%s as %s is refused, naming the field and what to do", (key, text, problem) => {
+])("%s as %s is rejected with the field and a fix", (key, text, problem) => {
   expect(complaint(written({ [key]: text }))).toBe(
     `ConfigMap plumbline-members: ${problem}; restore it, or delete the object: Nodes keep their index`,
   );

@@ -16,7 +16,7 @@ test("two nodes compute the same key, and no other node does", () => {
   }
 });
 
-test("another purpose has another key", () => {
+test("different purposes have different keys", () => {
   const [a, b] = [signingKey(), signingKey()];
   expect(sharedKey(a, b.publicKey, "probe")).not.toEqual(sharedKey(a, b.publicKey, "heartbeat"));
 });

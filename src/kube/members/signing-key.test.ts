@@ -44,7 +44,7 @@ test.each<[string, () => Promise<void>]>([
   expect(load().publicKey).toBe(next);
 });
 
-test("where the directory cannot be used there is a key all the same", async () => {
+test("a key in memory is used if the directory cannot be written", async () => {
   await writeFile(join(directory, "state"), "");
   expect(isSigningKey(load().publicKey)).toBe(true);
   expect(lines.join()).toContain("cannot write the signing key");

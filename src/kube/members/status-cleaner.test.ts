@@ -166,18 +166,18 @@ test("silent agents are counted until they return or are gone, and only by the l
   expect(await silentAgents()).toBe(0);
 });
 
-test("the nodes that are reported about are those of every object of every kind", () => {
+test("the reported nodes are those of all objects of all kinds", () => {
   expect([...reportedNodes([cluster.reported, cluster.reported])]).toEqual(["a", "a"]);
 });
 
 describe("marking", () => {
-  test("is one write, at the version that was judged, and nothing more while nothing changes", async () => {
+  test("is one write with the resourceVersion that was read, and none while nothing changes", async () => {
     start();
     await seconds(600);
     expect(cluster.calls).toEqual([mark]);
   });
 
-  test("does not happen to who is not silent, or is no longer when its turn to be written comes", async () => {
+  test("does not happen to an agent that is not silent, or is no longer silent before the write", async () => {
     cluster.silent = false;
     start();
     await seconds(60);
@@ -197,7 +197,7 @@ describe("marking", () => {
     expect(cluster.calls).toEqual([]);
   });
 
-  test("of a report that its agent keeps writing without a heartbeat is no race: once per duration", async () => {
+  test("of a status that its agent keeps writing without a heartbeat happens once per duration", async () => {
     start();
     await seconds(1);
     for (let write = 0; write < 60; write += 1) {
@@ -208,7 +208,7 @@ describe("marking", () => {
     expect(cluster.calls.length).toBeLessThanOrEqual(3);
   });
 
-  test("that comes too late because someone wrote is left to the news of that; what fails otherwise is tried again", async () => {
+  test("with a Conflict waits for the next event, and other failures are retried", async () => {
     cluster.failure = () => new KubeError("Conflict", "the object has been modified");
     start();
     await seconds(600);
@@ -230,13 +230,13 @@ describe("marking", () => {
   });
 });
 
-describe("a part that a living agent runs without", () => {
+describe("a part that a live agent has turned off", () => {
   beforeEach(() => {
     cluster.silent = false;
     cluster.partOff = true;
   });
 
-  test("has its report marked at once and deleted after a full duration; the Lease stays", async () => {
+  test("has its status marked at once and deleted after a full duration, and the Lease stays", async () => {
     start();
     await seconds(durationMs / 1_000 - 1);
     expect(cluster.calls).toEqual([mark]);
@@ -246,7 +246,7 @@ describe("a part that a living agent runs without", () => {
     expect(cluster.calls).toHaveLength(3);
   });
 
-  test("keeps its report when it is back before that", async () => {
+  test("keeps its status when it is back before that", async () => {
     start();
     await seconds(20);
     cluster.partOff = false;
@@ -259,7 +259,7 @@ describe("a part that a living agent runs without", () => {
     expect(await silentAgents()).toBe(0);
   });
 
-  test("keeps its report when the server's Lease says that it runs", async () => {
+  test("keeps its status when the Lease on the server lists the part as running", async () => {
     cluster.partOffOnServer = false;
     start();
     await seconds(60);
@@ -268,14 +268,14 @@ describe("a part that a living agent runs without", () => {
 });
 
 describe("deleting", () => {
-  test("asks the server itself whether the Node is gone: a cache that misses it is not enough", async () => {
+  test("reads the Node from the server, not only from the cache", async () => {
     cluster.nodeCached = false;
     start();
     await seconds(10);
     expect(cluster.calls).toEqual(["get Node", mark]);
   });
 
-  test("takes the reports first and the Lease last, each as it was judged", async () => {
+  test("deletes the statuses first and the Lease last, with the resourceVersion that was read", async () => {
     start();
     await seconds(1);
     cluster.nodeDeleted();
@@ -283,7 +283,7 @@ describe("deleting", () => {
     expect(cluster.calls).toEqual([mark, "get Node", "delete Report r 2", "delete Lease l 7"]);
   });
 
-  test("does not go on to the Lease when the report was written meanwhile", async () => {
+  test("keeps the Lease when the status was written meanwhile", async () => {
     cluster.nodeDeleted();
     cluster.failure = (call) => (call.startsWith("delete Report") ? new KubeError("Conflict", "modified") : undefined);
     start();
@@ -291,7 +291,7 @@ describe("deleting", () => {
     expect(cluster.calls.filter((call) => call.startsWith("delete Lease"))).toEqual([]);
   });
 
-  test("happens to no one who is not silent, although the Node is gone", async () => {
+  test("does not happen to an agent that is not silent, although its Node is deleted", async () => {
     cluster.silent = false;
     start();
     cluster.nodeDeleted();
@@ -299,7 +299,7 @@ describe("deleting", () => {
     expect(cluster.calls).toEqual([]);
   });
 
-  test("where agents are Pods needs a full duration without one, and the server's word", async () => {
+  test("requires a full duration without a Pod, and no Pod on the server, if agents are Pods", async () => {
     const pods = {
       begin: () => {},
       absenceMs: () => cluster.absenceMs,

@@ -6,7 +6,7 @@ const silence = { node: "worker-1", since: new Date("2026-11-15T10:30:00.123Z") 
 const now = new Date("2026-11-15T10:31:00.456Z");
 const existing: Condition = { type: "Ready", status: "True", reason: "Fine", message: "", lastTransitionTime: "2026-11-15T09:00:00Z" };
 
-test("stored and required conditions become Unknown, with the silent agent and since when", () => {
+test("stored and required conditions become Unknown, with the silent agent and its last report time", () => {
   const unknown = {
     status: "Unknown",
     reason: "AgentNotReporting",
@@ -19,7 +19,7 @@ test("stored and required conditions become Unknown, with the silent agent and s
   ]);
 });
 
-test("a report that is marked is not marked again, whenever that was", () => {
+test("a marked status is not marked again", () => {
   const once = notReportingConditions(undefined, ["Reported"], silence, now);
   expect(notReportingConditions(once, ["Reported"], { ...silence, since: now }, now)).toBeUndefined();
 });

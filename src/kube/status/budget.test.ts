@@ -33,7 +33,7 @@ function writer(budget: WriteBudget) {
 
 const runTimers = () => vi.advanceTimersByTimeAsync(0);
 
-test("after a quiet time twenty refreshes go at once, then five a second", async () => {
+test("after a quiet time twenty refreshes are sent at once, then five per second", async () => {
   const { sent, write } = writer(new WriteBudget());
   for (let n = 0; n < 40; n++) void write(`refresh-${n}`, "refresh");
   await runTimers();
@@ -46,7 +46,7 @@ test("after a quiet time twenty refreshes go at once, then five a second", async
   expect(sent.map(({ name }) => name)).toEqual(Array.from({ length: 40 }, (_, n) => `refresh-${n}`));
 });
 
-test("transitions go at fifty a second whatever the refreshes have used up", async () => {
+test("transitions are sent at fifty per second, independent of refreshes", async () => {
   const { sent, write } = writer(new WriteBudget());
   for (let n = 0; n < 30; n++) void write(`refresh-${n}`, "refresh");
   for (let n = 0; n < 200; n++) void write(`transition-${n}`, "transition");
@@ -56,7 +56,7 @@ test("transitions go at fifty a second whatever the refreshes have used up", asy
   expect(sent).toHaveLength(230);
 });
 
-test("a refresh does not go while a transition waits", async () => {
+test("a refresh is not sent while a transition waits", async () => {
   const { write, names } = writer(new WriteBudget());
   for (let n = 0; n < 12; n++) void write(`transition-${n}`, "transition");
   void write("refresh", "refresh");
@@ -64,7 +64,7 @@ test("a refresh does not go while a transition waits", async () => {
   expect(names().slice(-3)).toEqual(["transition-10", "transition-11", "refresh"]);
 });
 
-test("claims go before the transitions that wait, out of the same budget, and leave them every fifth turn", async () => {
+test("claims are sent before waiting transitions from the same budget, except every fifth write", async () => {
   const { sent, write, names } = writer(new WriteBudget());
   for (let n = 0; n < 100; n++) void write(`transition-${n}`, "transition");
   for (let n = 0; n < 50; n++) void write(`claim-${n}`, "claim");
@@ -77,7 +77,7 @@ test("claims go before the transitions that wait, out of the same budget, and le
   expect(sent).toHaveLength(150);
 });
 
-test("a waiting transition lets at most four claims pass", async () => {
+test("at most four claims pass a waiting transition", async () => {
   const { sent, write, names } = writer(new WriteBudget());
   for (let n = 0; n < 300; n++) void write(`claim-${n}`, "claim");
   await vi.advanceTimersByTimeAsync(1000);
@@ -98,7 +98,7 @@ test("a refresh waits while a claim waits", async () => {
   expect(names().slice(-2)).toEqual(["claim-19", "refresh-1"]);
 });
 
-test("leave that was not used is given to the next", async () => {
+test("an unused permit is returned to the budget", async () => {
   const budget = new WriteBudget();
   const leaves: WritePermit[] = [];
   for (let n = 0; n < 8; n++) leaves.push(await budget.admit("refresh", forever));
@@ -109,7 +109,7 @@ test("leave that was not used is given to the next", async () => {
   expect(sent).toHaveLength(20);
 });
 
-test("while the server is slow only so many writes are on their way", async () => {
+test("the number of writes in flight to a slow server is limited", async () => {
   const { sent, write } = writer(new WriteBudget());
   for (let n = 0; n < 9; n++) void write(`refresh-${n}`, "refresh", 60_000);
   await vi.advanceTimersByTimeAsync(59_999);
@@ -119,7 +119,7 @@ test("while the server is slow only so many writes are on their way", async () =
   await vi.runAllTimersAsync();
 });
 
-test("who gives up leaves the queue and costs nothing", async () => {
+test("an aborted wait leaves the queue and uses no permit", async () => {
   const budget = new WriteBudget();
   const { sent, write } = writer(budget);
   for (let n = 0; n < 20; n++) void write(`refresh-${n}`, "refresh");
@@ -135,7 +135,7 @@ test("who gives up leaves the queue and costs nothing", async () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("a transition that gives up lets the refreshes behind it go", async () => {
+test("an aborted transition no longer blocks refreshes", async () => {
   const budget = new WriteBudget();
   const { sent, write } = writer(budget);
   for (let n = 0; n < 10; n++) void write(`transition-${n}`, "transition");
@@ -181,7 +181,7 @@ function tooMany(sent: readonly Sent[], burst: number, perSecond: number) {
 const waits = (sent: readonly Sent[]) =>
   sent.filter(({ writeClass }) => writeClass === "transition").map(({ name, requestedAt, at }) => ({ name, wait: at - requestedAt }));
 
-test("in no window of time more goes than burst and rate allow, and everything goes in the end, in order", async () => {
+test("no time window exceeds burst and rate, and every write is sent in order", async () => {
   await fc.assert(
     fc.asyncProperty(arrivals({ maxGapMs: 3000, maxTogether: 60 }), async (pattern) => {
       const sent = await play(pattern);
@@ -197,7 +197,7 @@ test("in no window of time more goes than burst and rate allow, and everything g
   );
 });
 
-test("a transition goes when it would have gone had there been no refreshes", async () => {
+test("refreshes do not delay transitions", async () => {
   await fc.assert(
     fc.asyncProperty(arrivals({ maxGapMs: 500, maxTogether: 60 }), async (pattern) => {
       const all = await play(pattern);
@@ -208,7 +208,7 @@ test("a transition goes when it would have gone had there been no refreshes", as
   );
 });
 
-test("below the rate nothing waits for longer than its neighbors of the same moment need", async () => {
+test("below the rate a write waits only for writes of the same moment", async () => {
   const quiet = fc.array(
     fc.record({ gap: fc.integer({ min: 200, max: 2000 }), writeClass: fc.constantFrom<WriteClass>("transition", "refresh") }),
     {

@@ -11,12 +11,12 @@ const stored = (type: string, status: Condition["status"], lastTransitionTime: s
 const yesterday = "2026-11-14T08:00:00Z";
 const now = "2026-11-15T08:00:00Z";
 
-test("a condition keeps its transition time while its status value stays, whatever the reason becomes", () => {
+test("a condition keeps its lastTransitionTime while its status stays, whatever its reason", () => {
   const [ready] = withTransitionTimes([report("Ready", "True", "StillGood")], [stored("Ready", "True", yesterday)], now);
   expect(ready).toEqual({ type: "Ready", status: "True", reason: "StillGood", message: "", lastTransitionTime: yesterday });
 });
 
-test("a condition that flips, a new one, and one held without a time get the time of now", () => {
+test("a condition that changes its status, a new one, and one without a time get the current time", () => {
   const conditions = withTransitionTimes(
     [report("Ready", "False"), report("Degraded", "True"), report("Odd", "True")],
     [stored("Ready", "True", yesterday), stored("Gone", "True", yesterday), stored("Odd", "True", "")],
@@ -29,12 +29,12 @@ test("a condition that flips, a new one, and one held without a time get the tim
   ]);
 });
 
-test("a time that a report brings along is not believed", () => {
+test("the lastTransitionTime of a report is ignored", () => {
   const [ready] = withTransitionTimes([stored("Ready", "True", now)], [stored("Ready", "True", yesterday)], now);
   expect(ready?.lastTransitionTime).toBe(yesterday);
 });
 
-test("setting a condition leaves those of others alone and in their place", () => {
+test("setting a condition keeps other conditions and the order", () => {
   const theirs = stored("Theirs", "Unknown", yesterday);
   const ours = stored("Ours", "True", yesterday);
   const last = stored("Last", "True", yesterday);
@@ -47,7 +47,7 @@ test.each<[string, ConditionReport[], ConditionReport[], boolean]>([
   ["another order and reason", [report("A", "True"), report("B", "False")], [report("B", "False", "Why"), report("A", "True")], false],
   ["a changed value", [report("A", "True")], [report("A", "Unknown")], true],
   ["a new condition", [report("A", "True")], [report("A", "True"), report("B", "True")], true],
-  ["a condition that is gone", [report("A", "True"), report("B", "True")], [report("A", "True")], true],
+  ["a removed condition", [report("A", "True"), report("B", "True")], [report("A", "True")], true],
   ["one condition for another", [report("A", "True")], [report("B", "True")], true],
 ])("%s: %#", (_title, before, after, expected) => {
   expect(conditionsChanged(before, after)).toBe(expected);

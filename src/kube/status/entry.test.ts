@@ -11,7 +11,7 @@ function entry(): StatusEntry<KubeObject> {
   return entry;
 }
 
-test("the newer of cache and own last answer counts, by the number and not by the text", () => {
+test("the newer of the cached object and the last response counts, compared as numbers", () => {
   const known = entry();
   expect(known.newest(at("9"))).toEqual(at("9"));
   known.learn(at("10"));
@@ -21,7 +21,7 @@ test("the newer of cache and own last answer counts, by the number and not by th
   expect(known.newest(undefined), "the cache has caught up and is believed from now on").toBeUndefined();
 });
 
-test("an object that is known to be missing is so until the cache shows a newer one", () => {
+test("an object that is known to be missing stays missing until the cache has a newer one", () => {
   const missing = entry();
   missing.learnMissing(at("10"));
   expect(missing.newest(at("9"))).toBeUndefined();
@@ -29,7 +29,7 @@ test("an object that is known to be missing is so until the cache shows a newer 
   expect(missing.newest(at("11"))).toEqual(at("11"));
 });
 
-test("an end after our own last request is the end; an end before it was that of a predecessor", () => {
+test("a deletion newer than the last response counts, and an older one belongs to a predecessor", () => {
   const gone = entry();
   gone.learn(at("10"));
   gone.hear(deletedAt("11"), undefined);
@@ -41,7 +41,7 @@ test("an end after our own last request is the end; an end before it was that of
   expect(recreated.newest(undefined)).toEqual(at("10"));
 });
 
-test("an answer that was overtaken by an end is doubted, one that was not is believed", () => {
+test("a response that is older than a deletion is in doubt, another one is not", () => {
   const overtaken = entry();
   overtaken.ask();
   overtaken.hear(deletedAt("12"), undefined);
@@ -56,7 +56,7 @@ test("an answer that was overtaken by an end is doubted, one that was not is bel
   expect(plain.doubt).toBe(false);
 });
 
-test("after a new list, what the cache does not have is doubted", () => {
+test("after a relist an object that the cache lacks is in doubt", () => {
   const visible = entry();
   visible.learn(at("10"));
   visible.hearAll(at("10"));
@@ -68,7 +68,7 @@ test("after a new list, what the cache does not have is doubted", () => {
   expect(unshown.doubt).toBe(true);
 });
 
-test("an entry is spent when there is nothing to do, and nothing to remember that the cache does not know", () => {
+test("an entry is dropped when nothing is left to write and the cache is up to date", () => {
   const forgotten = entry();
   forgotten.learn(at("10"));
   expect(forgotten.spent).toBe(false);

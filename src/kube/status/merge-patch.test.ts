@@ -13,7 +13,7 @@ test("equal objects need no patch", () => {
   expect(mergePatch({ a: [{ b: 1 }], c: null }, { a: [{ b: 1 }] })).toEqual({});
 });
 
-test("an object takes the place of a scalar or list, and the other way round", () => {
+test("an object replaces a scalar or list, and the other way round", () => {
   expect(mergePatch({ a: 1, b: [1], c: { d: 1 }, e: null }, { a: { x: 1 }, b: { y: 1 }, c: 5, e: {} })).toEqual({
     a: { x: 1 },
     b: { y: 1 },
@@ -22,7 +22,7 @@ test("an object takes the place of a scalar or list, and the other way round", (
   });
 });
 
-test("a picture loses undefined and null, at any depth, and is a copy", () => {
+test("a status is copied without undefined and null at any depth", () => {
   const desired = { a: undefined, b: null, list: [{ c: null, d: 0 }, ""], inner: { e: undefined } };
   const copy = withoutNulls(desired);
   expect(copy).toStrictEqual({ list: [{ d: 0 }, ""], inner: {} });
@@ -39,7 +39,7 @@ const { tree } = fc.letrec<{ tree: PatchableObject; value: unknown }>((tie) => (
   ),
 }));
 
-test("the patch makes any status into any other", () => {
+test("the patch turns any status into any other", () => {
   fc.assert(
     fc.property(tree, tree, (stored, next) => {
       expect(applied(stored, mergePatch(stored, next))).toEqual(next);

@@ -36,7 +36,7 @@ export interface StatusRules<T extends KubeObject> {
   stamp?: (next: StatusOf<T>, stored: StatusOf<T> | undefined, now: string) => StatusOf<T>;
   /** Whether only that changes which may go to and fro for hours: then it is written a few times at once, and every ten seconds from then on. */
   damps?: (stored: StatusOf<T>, next: StatusOf<T>) => boolean;
-  /** The pictures tell themselves when their conditions flipped. By default that is when the cluster hears of it. */
+  /** The statuses have their own lastTransitionTimes. By default these are the times of the write. */
   knowsFlips?: boolean;
   /** Whether the object is left as it is, because somebody else says what is true of it. */
   yields?: (stored: T, desired: DesiredStatus<T>) => boolean;

@@ -59,12 +59,12 @@ test("a request that may have succeeded is read first, a rejected one is not", (
   ]);
 });
 
-test("a server that says when to come back is not asked earlier, nor by all at that moment", () => {
+test("Retry-After is respected, with jitter", () => {
   vi.spyOn(Math, "random").mockReturnValueOnce(0).mockReturnValueOnce(0).mockReturnValueOnce(1);
   const busy = new KubeError("TooManyRequests", "no", { retryAfterMs: 7000 });
   expect([after("TooManyRequests", 1), total(retryPolicy(busy, 1)), total(retryPolicy(busy, 1))]).toEqual([100, 7100, 7200]);
 });
 
-test("an error that is none of the server's is as hopeless as a refusal", () => {
+test("an error that is not from the server is handled like a rejection", () => {
   expect(retryPolicy(new TypeError("a picture that throws"), 1)).toMatchObject({ code: "Internal", severity: "hopeless" });
 });

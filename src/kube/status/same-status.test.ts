@@ -38,7 +38,7 @@ test.each<[string, unknown, unknown]>([
   ["null and absent", { result: null }, {}],
   ["other times", { updated: early }, { updated: late }],
   ["other traffic counters", { macs: 1 }, { macs: 20_000 }],
-  ["a traffic counter that is new", {}, { macs: 5 }],
+  ["a new traffic counter", {}, { macs: 5 }],
   ["sets in another order", { nodes: ["a", "b", "c"] }, { nodes: ["c", "a", "b"] }],
   [
     "list-maps in another order with other times",
@@ -69,9 +69,9 @@ test.each<[string, unknown, unknown]>([
 
 test.each<[string, unknown, unknown]>([
   ["another value", { result: "Valid" }, { result: "Invalid" }],
-  ["a value that is new", {}, { result: "Valid" }],
+  ["a new value", {}, { result: "Valid" }],
   ["a time where none was", {}, { updated: late }],
-  ["numbers that are no traffic counter", { free: 1 }, { free: 2 }],
+  ["numbers that are not traffic counters", { free: 1 }, { free: 2 }],
   ["lists in another order", { ordered: ["a", "b"] }, { ordered: ["b", "a"] }],
   ["sets with another member", { nodes: ["a", "b"] }, { nodes: ["a", "c"] }],
   ["a set against one with a member twice", { nodes: ["a", "b", "b"] }, { nodes: ["a", "a", "b"] }],
@@ -80,7 +80,7 @@ test.each<[string, unknown, unknown]>([
   ["a session in another state", { sessions: [{ peer: "a", state: "Up" }] }, { sessions: [{ peer: "a", state: "Down" }] }],
   ["a session of another peer", { sessions: [{ peer: "a", state: "Up" }] }, { sessions: [{ peer: "b", state: "Up" }] }],
   [
-    "two sessions that changed places in what they say",
+    "two sessions with swapped states",
     {
       sessions: [
         { peer: "a", state: "Up" },
@@ -94,7 +94,7 @@ test.each<[string, unknown, unknown]>([
       ],
     },
   ],
-  ["a node more in a map", { byNode: {} }, { byNode: { n1: { prefixes: 1, state: "Up" } } }],
+  ["another node in a map", { byNode: {} }, { byNode: { n1: { prefixes: 1, state: "Up" } } }],
   [
     "a condition with another message",
     { conditions: [condition("A", early)] },
@@ -107,7 +107,7 @@ test.each<[string, unknown, unknown]>([
   expect(sameStatus(next, stored, schema)).toBe(false);
 });
 
-test("without a schema only fields that are named and look like times are aside", () => {
+test("without a schema only named fields that contain times are ignored", () => {
   const condition = { type: "A", status: "True", lastTransitionTime: early };
   expect(sameStatus({ conditions: [condition] }, { conditions: [{ ...condition, lastTransitionTime: late }] })).toBe(true);
   expect(sameStatus({ bedTime: "late" }, { bedTime: "early" })).toBe(false);
@@ -119,7 +119,7 @@ test("without a schema only fields that are named and look like times are aside"
   expect(sameStatus({ a: { b: [1, "x", null] } }, { a: { b: [1, "x", null] } })).toBe(true);
 });
 
-test("a long list that came in another order is compared by its keys, not each with each", () => {
+test("a long list in another order is compared by its keys, not pairwise", () => {
   const sessions = Array.from({ length: 20_000 }, (_, index) => ({ peer: String(index), state: "Up" }));
   expect(sameStatus({ sessions }, { sessions: sessions.toReversed() }, schema)).toBe(true);
 });

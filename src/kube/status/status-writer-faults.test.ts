@@ -3,7 +3,7 @@ import { create, pass, ready, useWriterHarness } from "../testing/writer-harness
 
 const harness = useWriterHarness();
 
-test("a conflict is answered by reading the object and trying again at once", async () => {
+test("after a Conflict the object is read and the write is retried at once", async () => {
   const reports = harness().start();
   reports.set("n1", ready("True", "one"));
   await pass();
@@ -16,7 +16,7 @@ test("a conflict is answered by reading the object and trying again at once", as
   expect(harness().message()).toBe("two");
 });
 
-test("an object that someone else created first is taken over", async () => {
+test("an object that another client created first is adopted", async () => {
   harness().api.watchLagMs = 10_000;
   harness().api.add({ metadata: { name: "n1", labels: { node: "n1" } } });
   harness().start().set("n1", ready("True", "ours"));
@@ -25,7 +25,7 @@ test("an object that someone else created first is taken over", async () => {
   expect(harness().message()).toBe("ours");
 });
 
-test("an object that vanished unseen is created again", async () => {
+test("an object that was deleted without an event is created again", async () => {
   const reports = harness().start();
   reports.set("n1", ready("True", "one"));
   await pass();
@@ -66,7 +66,7 @@ test.each([
   ["lost" as const, ["create n1", "get n1", "create n1", "patchStatus n1"]],
   ["busy" as const, ["create n1", "create n1", "patchStatus n1"]],
   ["answer-lost" as const, ["create n1", "get n1", "patchStatus n1"]],
-])("a request that is %s is tried again after a pause", async (fault, requests) => {
+])("a request that is %s is retried after a pause", async (fault, requests) => {
   harness().api.faults.push(fault);
   harness().start().set("n1", ready("True", "ours"));
   await pass(50);
@@ -76,7 +76,7 @@ test.each([
   expect(harness().api.take()).toEqual(requests);
 });
 
-test("a status that returns to the value before an uncertain write is written all the same", async () => {
+test("a status that returns to the value before an uncertain write is written again", async () => {
   const reports = harness().start();
   reports.set("n1", ready("True", "one"));
   await pass();
@@ -89,7 +89,7 @@ test("a status that returns to the value before an uncertain write is written al
   expect(harness().message()).toBe("one");
 });
 
-test("while the server is away tries become rarer, up to one in half a minute; once it is heard again they start at once", async () => {
+test("retries back off to half a minute while the server is unreachable, and start at once when it is back", async () => {
   harness().api.faults.push(...Array.from({ length: 1000 }, () => "lost" as const));
   harness().start().set("n1", ready("True", "ours"));
   await pass(10_000);
@@ -104,7 +104,7 @@ test("while the server is away tries become rarer, up to one in half a minute; o
   expect(harness().message()).toBe("ours");
 });
 
-test("a picture that the server refuses is logged and tried rarely; another one soon", async () => {
+test("a rejected status is logged and retried rarely, and another status is written soon", async () => {
   const reports = harness().start();
   reports.set("n1", ready("True", "good"));
   await pass();
@@ -129,9 +129,9 @@ test("a picture that the server refuses is logged and tried rarely; another one 
 });
 
 test.each([
-  ["while the refused one is on its way", 5],
-  ["right after the refusal", 60],
-])("another picture that comes %s does not wait for minutes", async (_when, ms) => {
+  ["while the rejected one is in flight", 5],
+  ["right after the rejection", 60],
+])("another status that comes %s does not wait for minutes", async (_when, ms) => {
   const reports = harness().start();
   reports.set("n1", ready("True", "good"));
   await pass();
@@ -144,7 +144,7 @@ test.each([
   expect(harness().message()).toBe("better");
 });
 
-test("a server that is heard again while a request to it is failing is not left alone for long", async () => {
+test("a server that is back while a request is failing is retried soon", async () => {
   const reports = harness().start();
   reports.set("n1", ready("True", "good"));
   await pass();
@@ -161,7 +161,7 @@ test("a server that is heard again while a request to it is failing is not left 
   expect(harness().message()).toBe("better");
 });
 
-test("a stream of pictures that are all refused is not a stream of requests", async () => {
+test("a stream of rejected statuses is rate-limited", async () => {
   const reports = harness().start();
   reports.set("n1", ready("True", "good"));
   await pass();
@@ -174,7 +174,7 @@ test("a stream of pictures that are all refused is not a stream of requests", as
   expect(harness().api.take().length).toBeLessThan(20);
 });
 
-test("a status that the server does not keep as sent is not sent again and again", async () => {
+test("a status that the server changes on write is not sent in a loop", async () => {
   harness().api.store = (given) => ({ ...(given as object), vnis: undefined });
   harness()
     .start()
@@ -184,7 +184,7 @@ test("a status that the server does not keep as sent is not sent again and again
   expect(harness().messages).toContain("status rejected");
 });
 
-test("a picture that cannot be made is reported, and the others are written", async () => {
+test("a status that cannot be computed is logged, and the others are written", async () => {
   const reports = harness().start();
   reports.set("n1", {
     create,
@@ -198,7 +198,7 @@ test("a picture that cannot be made is reported, and the others are written", as
   expect(harness().messages).toEqual(["status rejected"]);
 });
 
-test("a program that keeps changing our status is answered more and more slowly, and named in the log", async () => {
+test("repairs against another writer back off, and the log names it", async () => {
   harness().start().set("n1", ready("True", "ours"));
   await pass();
   harness().api.take();
@@ -213,7 +213,7 @@ test("a program that keeps changing our status is answered more and more slowly,
   expect(harness().messages).toEqual(["another writer keeps changing this object"]);
 });
 
-test("after a minute of peace the first repairs are quick again", async () => {
+test("after a minute without foreign changes the first repairs are fast again", async () => {
   harness().start().set("n1", ready("True", "ours"));
   await pass();
   const meddle = async (ms: number) => {
@@ -227,7 +227,7 @@ test("after a minute of peace the first repairs are quick again", async () => {
   expect(harness().message()).toBe("ours");
 });
 
-test("a program that keeps changing our labels, or deleting our object, is answered more and more slowly too", async () => {
+test("repairs of labels and re-creations against another writer back off too", async () => {
   harness().start().set("n1", ready("True", "ours"));
   await pass();
   harness().api.take();
@@ -249,14 +249,14 @@ test("a program that keeps changing our labels, or deleting our object, is answe
   ).toBeLessThan(15);
 });
 
-test("an object that cannot be created, because its namespace is missing, is tried ever more rarely", async () => {
+test("the creation of an object in a missing namespace is retried with backoff", async () => {
   harness().api.faults.push(...Array.from({ length: 1000 }, () => "not-found" as const));
   harness().start().set("n1", ready("True"));
   await pass(60_000);
   expect(harness().api.take().length).toBeLessThan(40);
 });
 
-test("a new picture does not wait for the patience that a fight has taught", async () => {
+test("a new status does not wait for the backoff of repairs", async () => {
   const reports = harness().start();
   reports.set("n1", ready("True", "ours"));
   await pass();
@@ -269,7 +269,7 @@ test("a new picture does not wait for the patience that a fight has taught", asy
   expect(harness().message()).toBe("news");
 });
 
-test("an answer that comes after the object's end is not believed", async () => {
+test("a response that arrives after the deletion of the object is ignored", async () => {
   const reports = harness().start();
   reports.set("n1", ready("True", "one"));
   await pass();
@@ -283,7 +283,7 @@ test("an answer that comes after the object's end is not believed", async () => 
   expect(harness().message()).toBe("two");
 });
 
-test("a look that is overtaken in its turn is repeated at once, not at the next occasion", async () => {
+test("a read that is outdated on arrival is repeated at once", async () => {
   const reports = harness().start();
   reports.set("n1", ready("True", "one"));
   await pass();

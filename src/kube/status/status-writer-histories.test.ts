@@ -3,7 +3,7 @@ import { create, pass, ready, useWriterHarness } from "../testing/writer-harness
 
 const harness = useWriterHarness();
 
-test("of many pictures given at once only the newest is written", async () => {
+test("only the newest of many statuses is written", async () => {
   const reports = harness().start();
   for (let n = 0; n < 1000; n++) reports.set("n1", ready("True", `picture ${n}`));
   await pass();
@@ -11,7 +11,7 @@ test("of many pictures given at once only the newest is written", async () => {
   expect(harness().message()).toBe("picture 999");
 });
 
-test("pictures given while a write is on its way cost one more write", async () => {
+test("statuses that are set during a write cause one more write", async () => {
   const reports = harness().start();
   reports.set("n1", ready("True", "first"));
   await pass();
@@ -25,7 +25,7 @@ test("pictures given while a write is on its way cost one more write", async () 
   expect(harness().message()).toBe("later 49");
 });
 
-test("a picture that is back where it was before its write began is not written", async () => {
+test("a status that returns to the stored value before its write starts is not written", async () => {
   const reports = harness().start();
   reports.set("n1", ready("True", "first"));
   await pass();
@@ -36,7 +36,7 @@ test("a picture that is back where it was before its write began is not written"
   expect(harness().api.take()).toEqual([]);
 });
 
-test("a write that waits for the budget sends the newest picture, and none if there is nothing left to say", async () => {
+test("a write that waits for the budget sends the newest status, or none if nothing changed", async () => {
   const reports = harness().start();
   for (let n = 0; n < 22; n++) reports.set(`n${n}`, ready("True", "first"));
   await pass(10_000);
@@ -52,7 +52,7 @@ test("a write that waits for the budget sends the newest picture, and none if th
   expect(harness().message("n21")).toBe("third");
 });
 
-test("a refresh that becomes a transition while it waits no longer waits", async () => {
+test("a waiting refresh that becomes a transition is sent as one", async () => {
   const reports = harness().start();
   for (let n = 0; n < 60; n++) reports.set(`n${n}`, ready("True", "first"));
   await pass(10_000);
@@ -64,7 +64,7 @@ test("a refresh that becomes a transition while it waits no longer waits", async
   expect(harness().api.take()).toEqual(["patchStatus n59"]);
 });
 
-test("nothing is asked about an object that was forgotten while the watch was broken", async () => {
+test("an object that was dropped while the watch was broken is not read", async () => {
   const reports = harness().start();
   harness().api.cut();
   reports.set("n1", ready("True"));
@@ -78,7 +78,7 @@ test("nothing is asked about an object that was forgotten while the watch was br
   expect(harness().api.take()).toEqual([]);
 });
 
-test("an object that is on its way out keeps its status, but not its labels, and is not deleted twice", async () => {
+test("a terminating object gets its status but not its labels, and is not deleted twice", async () => {
   harness().api.add({ metadata: { name: "n1", deletionTimestamp: "2026-11-15T07:00:00Z", finalizers: ["theirs"] } });
   await pass();
   const reports = harness().start();
@@ -90,7 +90,7 @@ test("an object that is on its way out keeps its status, but not its labels, and
   expect(harness().api.take()).toEqual([]);
 });
 
-test("an object is deleted with the version that was seen", async () => {
+test("an object is deleted with the observed resourceVersion as precondition", async () => {
   const reports = harness().start();
   reports.set("n1", ready("True"));
   await pass();
@@ -103,7 +103,7 @@ test("an object is deleted with the version that was seen", async () => {
   expect(harness().api.take()).toEqual([]);
 });
 
-test("an object that changed hands since is not deleted", async () => {
+test("an object of a new owner is not deleted", async () => {
   const reports = harness().start();
   reports.set("n1", ready("True"));
   await pass();
@@ -116,7 +116,7 @@ test("an object that changed hands since is not deleted", async () => {
   expect(harness().api.object("n1")).toBeDefined();
 });
 
-test("an object can be deleted of which this process has written nothing", async () => {
+test("an object that this process never wrote can be deleted", async () => {
   harness().api.add({ metadata: { name: "n1", labels: { old: "yes" } } });
   harness().api.add({ metadata: { name: "n2", labels: {} } });
   await pass();
@@ -126,7 +126,7 @@ test("an object can be deleted of which this process has written nothing", async
   expect(harness().api.take()).toEqual(["delete n1"]);
 });
 
-test("a picture given after a deletion wins", async () => {
+test("a status that is set after a deletion wins", async () => {
   const reports = harness().start();
   reports.set("n1", ready("True", "one"));
   await pass();
@@ -166,7 +166,7 @@ test("nothing is written before the cache has been read", async () => {
   expect(harness().api.take()).toEqual(["patchStatus n1"]);
 });
 
-test("the final pictures are written when told to stop, whatever they were waiting for", async () => {
+test("the final statuses are written on a stop, whatever they were waiting for", async () => {
   const reports = harness().start();
   for (let n = 0; n < 60; n++) reports.set(`n${n}`, ready("True", "first"));
   await pass(10_000);
@@ -182,7 +182,7 @@ test("the final pictures are written when told to stop, whatever they were waiti
   );
 });
 
-test("a writer that is told to stop before it knows anything asks the server itself", async () => {
+test("a writer that is stopped before its cache is synced reads the object from the server", async () => {
   harness().api.unsynced();
   harness().api.add({ metadata: { name: "n1", ...create.metadata } });
   harness().start().set("n1", ready("True", "final"));
@@ -194,7 +194,7 @@ test("a writer that is told to stop before it knows anything asks the server its
   expect(harness().message()).toBe("final");
 });
 
-test("a server that is away delays the end by seconds only, and what could not be written is named", async () => {
+test("an unreachable server delays the stop by seconds only, and the log names the unwritten objects", async () => {
   const reports = harness().start();
   harness().api.faults.push(...Array.from({ length: 1000 }, () => "lost" as const));
   reports.set("n1", ready("True", "final"));
@@ -209,7 +209,7 @@ test("a server that is away delays the end by seconds only, and what could not b
   expect(harness().api.take()).toEqual([]);
 });
 
-test("a server that has long been away, and comes back in the last seconds, is told the final picture", async () => {
+test("a server that is back in the last seconds of the stop gets the final status", async () => {
   const reports = harness().start();
   reports.set("n1", ready("True", "first"));
   await pass();
@@ -224,7 +224,7 @@ test("a server that has long been away, and comes back in the last seconds, is t
   expect(harness().message()).toBe("final");
 });
 
-test("a leader that was fenced off has no last word, and ends at once", async () => {
+test("a fenced leader writes nothing and stops at once", async () => {
   const reports = harness().start();
   harness().api.faults.push(...Array.from({ length: 100 }, () => "fenced" as const));
   reports.set("n1", ready("True", "final"));
@@ -235,7 +235,7 @@ test("a leader that was fenced off has no last word, and ends at once", async ()
   expect(harness().messages.at(-1)).toBe("final status not written");
 });
 
-test("a picture that the server refuses does not delay the end", async () => {
+test("a rejected status does not delay the stop", async () => {
   const reports = harness().start();
   reports.set("n1", ready("True", "good"));
   await pass();
@@ -248,7 +248,7 @@ test("a picture that the server refuses does not delay the end", async () => {
   expect(harness().logged.at(-1)?.msg).toBe("final status not written");
 });
 
-test("a writer can run again, and remembers nothing of its first time", async () => {
+test("a writer can run again without state of its first run", async () => {
   const reports = harness().start();
   reports.set("n1", ready("True", "first term"));
   await pass();

@@ -13,7 +13,7 @@ test("an object of ours is created with its labels, annotations and owner, then 
   });
 });
 
-test("the same picture again makes no request at all", async () => {
+test("an unchanged status causes no request", async () => {
   const reports = harness().start();
   reports.set("n1", ready("True"));
   await pass();
@@ -25,7 +25,7 @@ test("the same picture again makes no request at all", async () => {
   expect(harness().api.take()).toEqual([]);
 });
 
-test("while the watch lags, the answer to the last write counts", async () => {
+test("while the watch lags, the response to the last write counts", async () => {
   harness().api.watchLagMs = 60_000;
   const reports = harness().start();
   reports.set("n1", ready("True"));
@@ -71,7 +71,7 @@ test("defaults that the server fills in are no difference", async () => {
 
 const vnis = (macs: number) => ({ vnis: [{ vni: 100, type: "L2", vrf: "default", state: "Up", macs }] });
 
-test("traffic counters ride along, but cause no write", async () => {
+test("traffic counters are written with other changes, but cause no write", async () => {
   const reports = harness().start();
   reports.set("n1", ready("True", "", vnis(1)));
   await pass();
@@ -89,7 +89,7 @@ const times = () =>
     .status()
     ?.conditions?.map((condition) => condition.lastTransitionTime);
 
-test("a transition time moves only when the status value flips", async () => {
+test("lastTransitionTime changes only with the status of the condition", async () => {
   const reports = harness().start();
   reports.set("n1", ready("True", "one"));
   await pass(60_000);
@@ -102,7 +102,7 @@ test("a transition time moves only when the status value flips", async () => {
   expect(times()).toEqual(["2026-11-15T08:02:00Z"]);
 });
 
-test("a stamp adds its own time, by what the cluster holds", async () => {
+test("a stamp adds its own time, relative to the stored object", async () => {
   const reports = harness().start({
     stamp: (next, stored, now) => {
       const same = JSON.stringify(next.resources) === JSON.stringify(stored?.resources);
@@ -123,7 +123,7 @@ test("a stamp adds its own time, by what the cluster holds", async () => {
   expect(harness().status()?.lastUpdateTime).toBe("2026-11-15T08:03:00Z");
 });
 
-test("a status that others write into is made from the one that is held", async () => {
+test("a status with other writers is computed from the stored one", async () => {
   harness().api.add({ metadata: { name: "n1" }, status: { failedResources: [], conditions: [] } });
   await pass();
   const reports = harness().start();
@@ -135,7 +135,7 @@ test("a status that others write into is made from the one that is held", async 
   expect(harness().status()).toMatchObject({ failedResources: [], vnis: [], conditions: [{ type: "Ours" }] });
 });
 
-test("what a foreign hand changes in the status is changed back", async () => {
+test("a foreign change of the status is reverted", async () => {
   harness().start().set("n1", ready("True", "ours"));
   await pass();
   harness().api.edit("n1", () => ({ status: { conditions: [], failedResources: [] } }));
@@ -144,7 +144,7 @@ test("what a foreign hand changes in the status is changed back", async () => {
   expect(harness().status()).not.toHaveProperty("failedResources");
 });
 
-test("labels, annotations and owners of ours are put back, those of others left alone", async () => {
+test("our labels, annotations and owners are restored, and foreign ones stay", async () => {
   const theirs = { apiVersion: "v1", kind: "Pod", name: "p", uid: "pod-uid" };
   harness().start().set("n1", ready("True"));
   await pass();
@@ -181,7 +181,7 @@ test("a deleted object of ours is created again while its status is set", async 
   expect(harness().api.object("n1")).toBeUndefined();
 });
 
-test("an object that is not ours is waited for, without a request", async () => {
+test("a missing object that is not ours is awaited without a request", async () => {
   harness()
     .start()
     .set("n1", { status: { vnis: [] } });
@@ -195,7 +195,7 @@ test("an object that is not ours is waited for, without a request", async () => 
   expect(harness().api.take()).toEqual(["patchStatus n1"]);
 });
 
-test("a picture of one object is never given to a later one with the same name", async () => {
+test("a status is never written to a later object of the same name", async () => {
   harness().api.add({ metadata: { name: "n1" } });
   const uid = harness().api.object("n1")?.metadata.uid ?? "";
   const reports = harness().start();
@@ -209,7 +209,7 @@ test("a picture of one object is never given to a later one with the same name",
   expect(harness().status()).toBeUndefined();
 });
 
-test("where pictures know when their conditions flipped, that is what the cluster is told", async () => {
+test("a status with its own lastTransitionTimes is written with them", async () => {
   const lastTransitionTime = "2020-01-01T00:00:00Z";
   const conditions = [{ type: "Ready", status: "True" as const, reason: "Because", message: "", lastTransitionTime }];
   harness().api.add({ metadata: { name: "n1" } });

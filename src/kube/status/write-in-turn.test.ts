@@ -12,7 +12,7 @@ const budget = () => {
   return new WriteBudget({ transition: limit, refresh: limit });
 };
 
-test("who finds nothing to write any more leaves the turn to the next", async () => {
+test("a write that finds nothing to do returns its permit", async () => {
   const shared = budget();
   expect(await writeWithBudget(shared, "transition", signal, () => Promise.resolve(false))).toBe(false);
   expect(await writeWithBudget(shared, "transition", signal, () => Promise.resolve(true))).toBe(true);

@@ -33,7 +33,7 @@ export class ScriptedServer {
     this.#secure = tls !== undefined;
     const handle = (request: IncomingMessage, response: ServerResponse): void => void this.#handle(request, response);
     this.#server = tls ? createSecureServer(tls, handle) : createServer(handle);
-    // It is for the client to let go of what it does not need.
+    // The client must close connections that it does not need.
     this.#server.keepAliveTimeout = 0;
     this.#server.on(tls ? "secureConnection" : "connection", (socket: Socket) => {
       this.opened += 1;

@@ -129,7 +129,7 @@ test("the first start creates everything, and existing credentials need no reque
   expect(served).toHaveLength(1);
 });
 
-test("a configuration that comes later, or loses its caBundle, is told too", async () => {
+test("a webhook configuration that is created later, or loses its caBundle, gets it", async () => {
   await start();
   expect(verbs()).toEqual(["create Secret"]);
   for (let n = 0; n < 2; n++) {
@@ -139,7 +139,7 @@ test("a configuration that comes later, or loses its caBundle, is told too", asy
   }
 });
 
-test("what another replica made is served as it is", async () => {
+test("credentials of another replica are served unchanged", async () => {
   const theirs = renew(undefined, names, LIFETIMES, new Date());
   secrets.show({ metadata: { name: "cert", namespace: "plumbline-system", resourceVersion: "3" }, data: toSecretData(theirs) });
   await start();
@@ -147,7 +147,7 @@ test("what another replica made is served as it is", async () => {
   expect(served).toEqual([theirs.serving]);
 });
 
-test.each(["AlreadyExists", "Conflict"] as const)("%s: another replica was faster, which is no failure", async (code) => {
+test.each(["AlreadyExists", "Conflict"] as const)("%s: another replica was faster, which is not an error", async (code) => {
   failures.push(new KubeError(code, "someone was faster"));
   await start();
   const theirs = renew(undefined, names, LIFETIMES, new Date());
@@ -158,7 +158,7 @@ test.each(["AlreadyExists", "Conflict"] as const)("%s: another replica was faste
   expect(logged).not.toContain("reconcile failed");
 });
 
-test("when its time has come the certificate is renewed, and served once the API servers have been told", async () => {
+test("a due certificate is renewed, and served after the caBundle is written", async () => {
   configurations.show(asking());
   await start();
   verbs();
@@ -167,7 +167,7 @@ test("when its time has come the certificate is renewed, and served once the API
   expect(served).toHaveLength(2);
 });
 
-test("a certificate that the API servers could not be told of is served only if there is none yet", async () => {
+test("a certificate whose caBundle could not be written is served only if there is none yet", async () => {
   configurations.show(asking());
   failures.push(undefined, ...Array.from({ length: 3 }, forbidden));
   await start();

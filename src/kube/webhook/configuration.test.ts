@@ -3,7 +3,7 @@ import { ConfigMap } from "../../api/core/config-map.ts";
 import { L3VNI } from "../../api/openpe/l3vni.ts";
 import { webhookConfiguration } from "./configuration.ts";
 
-test("the configuration asks about each kind, and never blocks a write for want of an answer", () => {
+test("the webhook configuration has each kind, and failurePolicy Ignore", () => {
   const reach = { service: { namespace: "plumbline-system", name: "plumbline-webhook" } };
   expect(webhookConfiguration("plumbline", [{ kind: L3VNI, operations: ["CREATE", "UPDATE"] }], reach)).toEqual({
     apiVersion: "admissionregistration.k8s.io/v1",
@@ -34,7 +34,7 @@ test("the configuration asks about each kind, and never blocks a write for want 
   });
 });
 
-test("outside a cluster we are reached by URL; a webhook of a core kind has a name of three parts too", () => {
+test("outside a cluster it has a URL, and the webhook of a core kind has a name of three parts too", () => {
   const { webhooks } = webhookConfiguration("plumbline", [{ kind: ConfigMap, operations: ["DELETE"] }], { url: "https://127.0.0.1:9443" });
   expect(webhooks).toMatchObject([
     {

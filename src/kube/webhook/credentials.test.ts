@@ -17,7 +17,7 @@ const life = (pem: string) => {
 const signerOf = ({ authorities, serving }: Credentials) =>
   authorities.findIndex(({ certificate }) => new X509Certificate(serving.certificate).checkIssued(new X509Certificate(certificate)));
 
-test("the first time there is an authority for a year, and a serving certificate for ninety days under every name", () => {
+test("the first credentials are a CA for a year and a serving certificate for ninety days with all names", () => {
   const first = renewed(undefined, start);
   expect(first.authorities).toHaveLength(1);
   expect(life(first.authorities[0]?.certificate ?? "")).toEqual({
@@ -31,13 +31,13 @@ test("the first time there is an authority for a year, and a serving certificate
   expect(signerOf(first)).toBe(0);
 });
 
-test("nothing is renewed before its time, and the time is known", () => {
+test("nothing is renewed early, and the next renewal time is returned", () => {
   const first = renewed(undefined, start);
   expect(renewed(first, after(59.9))).toBe(first);
   expect(nextRenewal(first)).toEqual(new Date("2027-01-14T07:00:00Z"));
 });
 
-test("at two thirds of its life the serving certificate is renewed by the same authority", () => {
+test("the same CA renews the serving certificate at two thirds of its lifetime", () => {
   const first = renewed(undefined, start);
   const second = renewed(first, after(60));
   expect(second.serving).not.toEqual(first.serving);
@@ -45,7 +45,7 @@ test("at two thirds of its life the serving certificate is renewed by the same a
   expect(signerOf(second)).toBe(0);
 });
 
-test("a new authority is trusted for a day before it signs", () => {
+test("a new CA is in the bundle for a day before it signs", () => {
   let credentials = renewed(undefined, start);
   for (const day of [60, 120, 180, 240]) credentials = renewed(credentials, after(day));
   const before = credentials;
@@ -64,14 +64,14 @@ test("a new authority is trusted for a day before it signs", () => {
   expect(renewed(next, after(366)).authorities).toEqual([next.authorities[0]]);
 });
 
-test("an authority leaves the bundle on the day it ends", () => {
+test("an expired CA is removed from the bundle", () => {
   let credentials = renewed(undefined, start);
   for (const day of [60, 120, 180, 240, 244, 300, 360]) credentials = renewed(credentials, after(day));
   expect(credentials.authorities).toHaveLength(2);
   expect(nextRenewal(credentials)).toEqual(new Date("2027-11-15T07:00:00Z"));
 });
 
-test("a certificate does not outlive the authority that signed it", () => {
+test("a certificate does not outlive its CA", () => {
   const late = renewed(renewed(undefined, start), after(300));
   expect(signerOf(late)).toBe(1);
   expect(life(late.serving.certificate).to).toEqual(life(late.authorities[1]?.certificate ?? "").to);
@@ -85,7 +85,7 @@ test("after a year without renewal everything is created again at once", () => {
   expect(signerOf(fresh)).toBe(0);
 });
 
-test("an authority that is about to end signs nothing, even if its successor is new", () => {
+test("a CA that is about to expire signs nothing, even if its successor is new", () => {
   const old = renewed(undefined, start);
   const fresh = renewed(old, after(364.9));
   expect(fresh.authorities).toHaveLength(2);
@@ -94,10 +94,13 @@ test("an authority that is about to end signs nothing, even if its successor is 
 });
 
 test.each<[string, (good: Credentials) => Credentials]>([
-  ["a key that is another's", (good) => ({ ...good, serving: { ...good.serving, privateKey: good.authorities[0]?.privateKey ?? "" } })],
+  [
+    "a key of another certificate",
+    (good) => ({ ...good, serving: { ...good.serving, privateKey: good.authorities[0]?.privateKey ?? "" } }),
+  ],
   ["no certificate at all", (good) => ({ ...good, serving: { ...good.serving, certificate: "nonsense" } })],
   [
-    "a certificate of a stranger",
+    "a certificate of another CA",
     (good) => {
       const dates = { notBefore: start, notAfter: after(90) };
       return {
@@ -116,26 +119,26 @@ test.each<[string, (good: Credentials) => Credentials]>([
   expect(renewed(repaired, after(1))).toBe(repaired);
 });
 
-test("an authority without its key is no authority", () => {
+test("a CA without its key is replaced", () => {
   const good = renewed(undefined, start);
   const [authority] = good.authorities;
   const keyless = { ...good, authorities: [{ certificate: authority?.certificate ?? "", privateKey: "" }] };
   expect(bundleOf(renewed(keyless, after(1)))).not.toContain(authority?.certificate);
 });
 
-test("a certificate that has more names than are needed stays", () => {
+test("a certificate with additional names is kept", () => {
   const good = renewed(undefined, start);
   expect(renew(good, ["127.0.0.1"], LIFETIMES, after(1))).toBe(good);
 });
 
-test("a Secret returns what was stored, in order", () => {
+test("credentials survive a round trip through a Secret, in order", () => {
   let credentials = renewed(undefined, start);
   credentials = renewed(credentials, after(250));
   expect(credentials.authorities).toHaveLength(2);
   expect(fromSecret({ metadata: { name: "x" }, data: toSecretData(credentials) })).toEqual(credentials);
 });
 
-test.each([{}, { "tls.crt": "bm8=" }, { "tls.crt": "", "tls.key": "%%%" }])("a Secret with %j holds nothing", (data) => {
+test.each([{}, { "tls.crt": "bm8=" }, { "tls.crt": "", "tls.key": "%%%" }])("a Secret with %j has no credentials", (data) => {
   expect(fromSecret({ metadata: { name: "x" }, data })).toBeUndefined();
 });
 

@@ -20,7 +20,7 @@ test.each([
   expect(() => parseReview(text)).toThrow(message);
 });
 
-test("a question is read, and each operation has the objects that belong to it", () => {
+test("an AdmissionReview is parsed, and each operation has its objects", () => {
   expect(parseReview(body({ request }))).toEqual(request);
   expect(reviewOf(request)).toEqual({ operation: "CREATE", object: red });
   expect(reviewOf({ ...request, operation: "UPDATE", oldObject: red })).toEqual({ operation: "UPDATE", object: red, old: red });
@@ -29,7 +29,7 @@ test("a question is read, and each operation has the objects that belong to it",
   expect(() => reviewOf({ ...request, operation: "CREATE", object: null })).toThrow("The AdmissionReview of a CREATE lacks its object");
 });
 
-test("what has no errors is allowed, with its warnings on one line each", () => {
+test("an object without errors is allowed, with one line per warning", () => {
   expect(answer(L3VNI, request, {}).response).toEqual({ uid: "1", allowed: true });
   expect(answer(L3VNI, request, { warnings: ["two\r\nlines", "x".repeat(300)] }).response).toEqual({
     uid: "1",
@@ -38,7 +38,7 @@ test("what has no errors is allowed, with its warnings on one line each", () => 
   });
 });
 
-test("all errors are told at once, sorted by field, in the API server's words", () => {
+test("all errors are listed, sorted by field, in the format of the API server", () => {
   const errors = [required("spec.vrf"), invalid("spec.vni", 0, "held by L2VNI blue")];
   const { response } = answer(L3VNI, request, { errors, warnings: ["and this"] });
   expect(response).toMatchObject({ uid: "1", allowed: false, warnings: ["and this"] });

@@ -15,7 +15,7 @@ const dates = { notBefore: new Date(Date.now() - 60_000), notAfter: new Date(Dat
 const authority = createAuthority({ commonName: "CA", ...dates });
 const serving = (commonName: string) => issue(authority, { commonName, names: ["127.0.0.1"], usage: "server", ...dates });
 
-/** Hands out the first certificate when told to, as the real thing does once it has one. */
+/** Provides the first certificate on request, as the real source does once it has one. */
 class Certificates {
   readonly #listeners = new Set<(serving: CertificatePair) => void>();
   subscribe(listener: (serving: CertificatePair) => void): () => void {
@@ -102,7 +102,7 @@ const review = (request: object = {}) =>
 const path = "/validate/l3vnis.openpe.openperouter.github.io";
 const outcomes = async () => (await webhookRequests.get()).values.map(({ labels, value }) => `${labels.outcome} ${value}`);
 
-test("a validator's errors refuse the write, its warnings do not", async () => {
+test("errors of a validator reject the write, and warnings do not", async () => {
   server.register(L3VNI, (review) =>
     review.operation === "CREATE" ? { errors: [invalid("spec.vni", 5, "taken")] } : { warnings: ["nobody selects it"] },
   );
@@ -116,7 +116,7 @@ test("a validator's errors refuse the write, its warnings do not", async () => {
   expect(await outcomes()).toEqual(["denied 1", "allowed 1"]);
 });
 
-test("what there is a validator for is known", () => {
+test("the kinds with a validator are listed", () => {
   server.register(L3VNI, () => ({}));
   server.register(ConfigMap, () => ({}), ["DELETE"]);
   expect(server.watched.map(({ kind, operations }) => [kind.kind, operations])).toEqual([
@@ -125,7 +125,7 @@ test("what there is a validator for is known", () => {
   ]);
 });
 
-test("a validator that throws lets the write through with a warning, a line in the log and a count", async () => {
+test("a validator that throws admits the write with a warning, a log line and a metric", async () => {
   server.register(L3VNI, () => {
     throw new TypeError("bug");
   });
@@ -135,7 +135,7 @@ test("a validator that throws lets the write through with a warning, a line in t
   expect(await outcomes()).toEqual(["unchecked 1"]);
 });
 
-test("a validator that takes too long lets the write through before the API server gives up, and is told", async () => {
+test("a validator that is too slow admits the write before the API server times out, and is aborted", async () => {
   let reason: unknown;
   const called = Promise.withResolvers<void>();
   server.register(L3VNI, async (_review, signal) => {
@@ -156,7 +156,7 @@ test.each([
   ["{", 400, "The body is not JSON"],
   ["{}", 400, "The body is not an AdmissionReview of admission.k8s.io/v1"],
   [review({ object: null }), 400, "The AdmissionReview of a CREATE lacks its object"],
-])("a body that is no question is answered with 400: %s", async (body, status, message) => {
+])("a body that is not an AdmissionReview is answered with 400: %s", async (body, status, message) => {
   server.register(L3VNI, () => ({}));
   await listening();
   expect(await call(path, body)).toMatchObject({ status, body: { message } });
@@ -165,7 +165,7 @@ test.each([
 
 const MIB = 1024 * 1024;
 
-test("a body of three megabytes is read, a larger one refused", async () => {
+test("a body of three megabytes is read, a larger one is rejected", async () => {
   server.register(L3VNI, () => ({}));
   await listening();
   expect(await call(path, Buffer.from(review().padEnd(3 * MIB)))).toMatchObject({ status: 200 });
@@ -176,7 +176,7 @@ test("a body of three megabytes is read, a larger one refused", async () => {
 const begin = (headers: Record<string, string | number>) =>
   httpsRequest({ host: "127.0.0.1", port, path, method: "POST", headers, ca: authority.certificate, agent: false });
 
-test("a body that says that it is too large is refused before it is sent, one that does not say so when it is", async () => {
+test("a body with a large Content-Length is rejected before it is sent, another one while it is sent", async () => {
   server.register(L3VNI, () => ({}));
   await listening();
   const announced = begin({ "content-length": 8 * MIB });
@@ -192,7 +192,7 @@ test("a body that says that it is too large is refused before it is sent, one th
   chunked.destroy();
 });
 
-test("bodies beyond what four large ones have are refused with 429 until others are judged", async () => {
+test("bodies beyond the size of four large ones are rejected with 429 until others are done", async () => {
   const validate = Promise.withResolvers<void>();
   let calls = 0;
   server.register(L3VNI, async () => {
@@ -213,7 +213,7 @@ test("bodies beyond what four large ones have are refused with 429 until others 
   expect(await call(path, review())).toMatchObject({ status: 200 });
 });
 
-test("an unknown path is answered with 404 and those that there are, another method with 405", async () => {
+test("an unknown path is answered with 404 and the known paths, another method with 405", async () => {
   server.register(L3VNI, () => ({}));
   await listening();
   expect(await call("/validate/l4vnis", review())).toMatchObject({
@@ -223,7 +223,7 @@ test("an unknown path is answered with 404 and those that there are, another met
   expect(await call(path)).toMatchObject({ status: 405 });
 });
 
-test("it is not ready before there is a certificate, then it is, and not once it ends", async () => {
+test("it is ready from the first certificate until the stop", async () => {
   expect(() => server.assertListening()).toThrow("the webhook is starting");
   await listening();
   expect(() => server.assertListening()).not.toThrow();
@@ -232,7 +232,7 @@ test("it is not ready before there is a certificate, then it is, and not once it
   expect(() => server.assertListening()).toThrow("the webhook is ending");
 });
 
-test("a new certificate serves new connections, while old ones go on", async () => {
+test("new connections use the new certificate, and old ones stay open", async () => {
   server.register(L3VNI, () => ({}));
   await listening();
   const first = await call(path, review());
@@ -262,7 +262,7 @@ test("at shutdown it answers running requests, accepts no new ones, and closes i
   await ended;
 });
 
-test("a port that is taken makes it fail", async () => {
+test("a port in use is an error", async () => {
   await listening();
   const second = new WebhookServer({ host: "127.0.0.1", port, certificates, log: createLog({ level: "silent" }) });
   const run = second.run(stop.signal);
