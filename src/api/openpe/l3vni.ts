@@ -4,7 +4,7 @@ import { s } from "../schema.ts";
 import { hostSession } from "./host-session.ts";
 import { nodeSelector, underlayAddressFamily } from "./node-selector.ts";
 
-const routeTargets = (doc: string) =>
+export const routeTargets = (doc: string) =>
   s.list(s.string({ doc: "A route target, such as 64514:100 or 192.0.2.1:100.", maxLength: 21 }), { doc, maxItems: 100 });
 
 export const L3VNI = defineKind({

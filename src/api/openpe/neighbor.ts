@@ -3,7 +3,7 @@ import { s } from "../schema.ts";
 
 const asNumber = { minimum: 1, maximum: 4_294_967_295 };
 
-const interval = (doc: string) => s.optional(s.int({ doc: `${doc} In milliseconds.`, minimum: 10, maximum: 60_000 }));
+export const interval = (doc: string) => s.optional(s.int({ doc: `${doc} In milliseconds.`, minimum: 10, maximum: 60_000 }));
 
 const bfd = s.object(
   {
@@ -23,7 +23,7 @@ const bfd = s.object(
   { doc: "BFD for this session. Empty: with FRR's own timers.", rules: [notBoth("minimumTtl", "minimumTTL")] },
 );
 
-const timer = (doc: string, minimum: number) => s.optional(s.int({ doc: `${doc} In seconds.`, minimum, maximum: 65_535 }));
+export const timer = (doc: string, minimum: number) => s.optional(s.int({ doc: `${doc} In seconds.`, minimum, maximum: 65_535 }));
 
 const addressFamily = s.object(
   {

@@ -25,16 +25,17 @@ const evpn = s.object(
   },
 );
 
-const tunnelEndpoint = s.object(
-  {
-    cidrs: s.list(s.string({ doc: "A prefix such as 100.65.0.0/24.", maxLength: 64 }), {
-      doc: "The prefixes that each node's VTEP addresses are taken from, by the node's index: at most one of each family.",
-      minItems: 1,
-      maxItems: 2,
-    }),
-  },
-  { doc: "Makes the router an EVPN provider edge. VNIs require it. v0.1: evpn." },
-);
+export const tunnelEndpoint = (older: string) =>
+  s.object(
+    {
+      cidrs: s.list(s.string({ doc: "A prefix such as 100.65.0.0/24.", maxLength: 64 }), {
+        doc: "The prefixes that each node's VTEP addresses are taken from, by the node's index: at most one of each family.",
+        minItems: 1,
+        maxItems: 2,
+      }),
+    },
+    { doc: `Makes the router an EVPN provider edge. VNIs require it.${older}` },
+  );
 
 const underlayInterface = s.object(
   {
@@ -55,7 +56,7 @@ const underlayInterface = s.object(
   },
 );
 
-const gracefulRestart = s.object(
+export const gracefulRestart = s.object(
   {
     restartTimeSeconds: s.default(
       s.int({ doc: "How long neighbors keep the routes of a restarting router, in seconds.", minimum: 1, maximum: 4095 }),
@@ -113,10 +114,10 @@ export const Underlay = defineKind({
         }),
       ),
       evpn: s.optional(evpn),
-      tunnelEndpoint: s.optional(tunnelEndpoint),
+      tunnelEndpoint: s.optional(tunnelEndpoint(" v0.1: evpn.")),
       gracefulRestart: s.optional(gracefulRestart),
-      isis: s.optional(isis),
-      srv6: s.optional(srv6),
+      isis: s.optional(isis(["ipv4", "ipv6", "dualstack"])),
+      srv6: s.optional(srv6({})),
       nodeSelector: s.optional(nodeSelector()),
     },
     { doc: "The desired state.", rules: [notBoth("nics", "interfaces"), notBoth("evpn", "tunnelEndpoint")] },
@@ -126,6 +127,6 @@ export const Underlay = defineKind({
 export type Underlay = Stored<typeof Underlay>;
 
 /** A name that the kernel allows, without unusual characters. */
-function interfaceName(doc: string, minLength = 0) {
+export function interfaceName(doc: string, minLength = 0) {
   return s.string({ doc, ...(minLength > 0 && { minLength }), maxLength: 15, pattern: "^[a-zA-Z][a-zA-Z0-9._-]*$" });
 }

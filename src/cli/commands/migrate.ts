@@ -1,4 +1,5 @@
 import { type Command, Option } from "commander";
+import { configureConvert } from "../migration/convert.ts";
 import { configureReplaceCrds } from "../migration/replace-crds.ts";
 import { print } from "../../kube/printable.ts";
 import { type ClusterOptions, connectToCluster, withCluster } from "../shared/connection.ts";
@@ -19,12 +20,16 @@ See docs/migrate.md for migrating node by node, and back.
 Examples:
   plumbline migrate check
   plumbline migrate crds --replace-status-crds
+  plumbline migrate convert -f site --to main
 `,
   );
   configureCheck(
     command.command("check").description("List differences to MetalLB and OpenPERouter in this cluster, and what blocks a migration."),
   );
   configureReplaceCrds(command.command("crds").description("Replace the CRDs of MetalLB and OpenPERouter with Plumbline's."));
+  configureConvert(
+    command.command("convert").description("Print manifests of the router in the fields of another version of OpenPERouter."),
+  );
 }
 
 interface CheckOptions extends ClusterOptions, Partial<MigrationOptions> {

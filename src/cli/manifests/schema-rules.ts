@@ -28,10 +28,10 @@ export interface SchemaResult {
 const KINDS: readonly ServedKind[] = [...CORE_KINDS, ...CUSTOM_KINDS.map(customKind)];
 
 /** Validates an object by its schema alone, with the messages of an API server. */
-export function validateManifest(object: KubeObject): SchemaResult {
+export function validateManifest(object: KubeObject, unserved: readonly CustomKind[] = []): SchemaResult {
   const { apiVersion = "", kind: name = "" } = object;
   const [version = "", group = ""] = apiVersion.split("/").reverse();
-  const kind = KINDS.find((one) => one.kind === name && one.group === group);
+  const kind = [...KINDS, ...unserved.map(customKind)].find((one) => one.kind === name && one.group === group);
   const served = kind?.versions.find((one) => one.name === version);
   if (!kind || !served) return { complaints: [unknownKind(apiVersion, name)] };
   return { ...validateAs(kind, asManifest(kind, object)), ...(served.warning !== undefined && { warning: served.warning }) };
