@@ -8,9 +8,9 @@ import { membersName, parseMembers } from "../kube/members/members.ts";
 import { sharedKey } from "../kube/members/shared-key.ts";
 import type { SigningKey } from "../kube/members/signing-key.ts";
 import type { LiveVni } from "./vnis.ts";
-import { parseOverlayMap, printRanges } from "./probes/overlay-map.ts";
+import { parseOverlayMap } from "./probes/overlay-map.ts";
 import { type LocalVni, OverlayProber, type ProbeInputs, type ProbePeer } from "./probes/prober.ts";
-import { type FailingPath, overlayReport } from "./probes/report-overlay.ts";
+import { overlayReport } from "./probes/report-overlay.ts";
 import { routerOverlayPaths, routerProbesDropped } from "./metrics.ts";
 import type { OverlayState } from "./report.ts";
 
@@ -72,13 +72,14 @@ export class Overlay implements Runnable {
         const inputs = probeInputs({ node, live, members: published, keys, ...observed });
         const isConnected = overlay.isConnected();
         this.#absent = inputs ? absentVteps({ ...inputs, isConnected }, observed.vteps, this.#absent) : new Map();
-        if (inputs) await this.#repairFlooding(inputs, observed, overlay, signal);
-        return inputs;
+        if (!inputs) return undefined;
+        await this.#repairFlooding(inputs, observed, overlay, signal);
+        return { ...inputs, lacking: lackingRoutes(this.#absent) };
       },
     });
   }
 
-  async #repairFlooding({ vnis }: ProbeInputs, { vteps }: RouterObservation, overlay: OverlayParts, signal: AbortSignal): Promise<void> {
+  async #repairFlooding({ vnis }: OverlayPeers, { vteps }: RouterObservation, overlay: OverlayParts, signal: AbortSignal): Promise<void> {
     if (performance.now() < this.#repairAt) return;
     this.#repairAt = performance.now() + FLOOD_REPAIR_MS;
     const lists = vnis.flatMap(({ vni, type, vxlan }) => (type === "L2" ? [{ vxlan, vteps: vteps.get(vni) ?? [] }] : []));
@@ -92,7 +93,7 @@ export class Overlay implements Runnable {
 
   state(): OverlayState {
     const found = this.#prober.report;
-    const report = found && overlayReport(found, unroutedPaths(this.#absent));
+    const report = found && overlayReport(found);
     const { probed = 0, failing = [], unknown = 0 } = report ?? {};
     routerOverlayPaths.set({ state: "failing" }, failing.length);
     routerOverlayPaths.set({ state: "unknown" }, unknown);
@@ -101,7 +102,7 @@ export class Overlay implements Runnable {
   }
 }
 
-/** How often in a row FRR lacked the VTEP of a node, by `NODE VNI`. */
+/** How often in a row FRR lacked the VTEP of a node, by `INDEX VNI`. */
 type AbsentVteps = ReadonlyMap<string, number>;
 
 /** Compares the nodes that have an L2 VNI applied with those that FRR knows for it. FRR does not list them for an L3 VNI. */
@@ -118,21 +119,23 @@ export function absentVteps(
     for (const other of type === "L2" ? (members.get(vni) ?? []) : []) {
       const peer = peers.get(other);
       if (other === index || !peer?.isLive || known.has(peer.vtep)) continue;
-      const key = `${peer.node} ${vni}`;
+      const key = `${other} ${vni}`;
       absent.set(key, (before.get(key) ?? 0) + 1);
     }
   }
   return absent;
 }
 
-export function unroutedPaths(absent: AbsentVteps): FailingPath[] {
+/** The node indexes by VNI. */
+export function lackingRoutes(absent: AbsentVteps): Map<number, number[]> {
   // Those that are about to be reported are in the same report: one node alone would look like its fault.
   const least = Math.max(...absent.values()) < ABSENT_OBSERVATIONS ? Infinity : ABSENT_OBSERVATIONS - 1;
-  const rows = [...absent].flatMap(([key, count]) => (count >= least ? [key.split(" ")] : []));
-  return [...Map.groupBy(rows, ([node = ""]) => node)].map(([node, own]) => {
-    const vnis = printRanges(own.map(([, vni]) => Number(vni)).sort((a, b) => a - b));
-    return { node, reason: "NoEVPNRoute", vnis, message: `VNI ${vnis}: FRR has no VTEP of ${node}, its EVPN routes do not arrive` };
-  });
+  const lacking = new Map<number, number[]>();
+  for (const [key, count] of absent) {
+    const [index = NaN, vni = NaN] = key.split(" ").map(Number);
+    if (count >= least) lacking.set(vni, [...(lacking.get(vni) ?? []), index]);
+  }
+  return lacking;
 }
 
 interface OverlayObservation extends RouterObservation {
@@ -166,8 +169,10 @@ class PairKeys {
   }
 }
 
+type OverlayPeers = Omit<ProbeInputs, "lacking">;
+
 /** What this node has to probe; undefined while it has no VNI, or no index yet. */
-function probeInputs({ node, live, links, members, routerMacs, keys }: OverlayObservation): ProbeInputs | undefined {
+function probeInputs({ node, live, links, members, routerMacs, keys }: OverlayObservation): OverlayPeers | undefined {
   const { indexes, keys: published, live: alive } = parseMembers(members);
   const index = indexes[node]?.index;
   const vnis = localVnis(live, links);

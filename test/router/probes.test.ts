@@ -19,6 +19,8 @@ let namespaces: TestNamespaces;
 let nodes: { netns: string; prober: OverlayProber }[];
 /** Everything that a node has reported to fail, in order. */
 let history: string[][][];
+/** By node, the peers whose EVPN routes it lacks, by VNI. */
+let lacking: ReadonlyMap<number, readonly number[]>[];
 let stop: AbortController;
 let running: Promise<unknown>;
 
@@ -60,6 +62,7 @@ beforeEach(async () => {
   stop = new AbortController();
   const keys = names.map(signingKey);
   history = names.map(() => []);
+  lacking = [];
   nodes = names.map((netns, index) => ({ netns, prober: proberOf(index, netns, keys) }));
   running = Promise.all(nodes.map(({ prober }) => prober.run(stop.signal)));
 });
@@ -89,7 +92,15 @@ function proberOf(index: number, netns: string, keys: readonly SigningKey[]): Ov
           : [[other, { node: `node${other}`, vtep: vtep(other), key: sharedKey(own, key.publicKey, "probe"), isLive: true }]],
       );
       const members = new Map(VNIS.map((vni) => [vni, keys.map((_, at) => at)]));
-      return { index, vtep: vtep(index), vnis, peers: new Map(peers), members, routerMac: () => undefined };
+      return {
+        index,
+        vtep: vtep(index),
+        vnis,
+        peers: new Map(peers),
+        members,
+        lacking: lacking[index] ?? new Map(),
+        routerMac: () => undefined,
+      };
     },
   });
 }
@@ -141,6 +152,18 @@ describe("probes of three nodes with two VNIs", () => {
       expect(failing(0)).toEqual(["node1 NoAnswerInVNI 111"]);
       expect(failing(2)).toEqual(["node1 NoAnswerInVNI 111"]);
     }, EVENTUALLY);
+  });
+
+  test("tell a node that others lack its EVPN routes, until they have them", async () => {
+    await allAnswered();
+    for (const index of [0, 2]) lacking[index] = new Map([[110, [1]]]);
+    await vi.waitFor(() => {
+      expect(failing(1)).toEqual(["node0 NoEVPNRoute 110", "node2 NoEVPNRoute 110"]);
+      expect(failing(0)).toEqual(["node1 NoEVPNRoute 110"]);
+      expect(failing(2)).toEqual(["node1 NoEVPNRoute 110"]);
+    }, EVENTUALLY);
+    lacking = [];
+    await allAnswered();
   });
 
   test("tell loss from a dead VNI, and name all lossy paths in the first report", async () => {

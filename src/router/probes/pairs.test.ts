@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { isSuspect, judge, observe, type PairStates, type ProbeResult, STALE_MS } from "./pairs.ts";
+import { judge, observe, type PairStates, type ProbeResult, STALE_MS, suspectSince } from "./pairs.ts";
 
 const pair = { peer: 2, where: 110, size: 64 } as const;
 const other = { peer: 2, where: 111, size: 64 } as const;
@@ -10,6 +10,10 @@ const at = (seconds: number, answered: boolean, about: Pick<ProbeResult, "peer" 
   ...about,
   at: seconds * 1000,
   answered,
+});
+const lacking = (seconds: number, about: Pick<ProbeResult, "peer" | "where" | "size"> = pair): ProbeResult => ({
+  ...at(seconds, true, about),
+  lacksRoute: true,
 });
 const after = (...results: ProbeResult[]): PairStates => observe(new Map(), results);
 const CLEAN = { lost: 0, sent: 20 };
@@ -21,8 +25,8 @@ test("an answered probe is ok, one lost probe after it is still ok and is probed
   expect(judged(after(at(0, true)), 1)).toEqual({ state: "ok" });
   const lost = after(at(0, true), at(10, false));
   expect(judged(lost, 11)).toEqual({ state: "ok" });
-  expect(isSuspect(lost, pair)).toBe(true);
-  expect(isSuspect(observe(lost, [at(11, true)]), pair)).toBe(false);
+  expect(suspectSince(lost, pair)).toBe(10_000);
+  expect(suspectSince(observe(lost, [at(11, true)]), pair)).toBeUndefined();
 });
 
 test("three lost in a row fail if the peer answers another probe that was sent since the first loss", () => {
@@ -71,24 +75,43 @@ test("what was not observed for three intervals is unknown", () => {
   expect(judged(new Map(), 5)).toEqual({ state: "unknown", since: 5_000 });
 });
 
+test("a peer that answers and lacks our EVPN routes fails after an interval, until an answer says otherwise", () => {
+  const lacks = after(at(0, true), lacking(10), lacking(18));
+  expect(suspectSince(lacks, pair)).toBe(10_000);
+  expect(judged(lacks, 19)).toEqual({ state: "ok" });
+  expect(judged(lacks, 20)).toEqual({ state: "failing", since: 10_000, why: "lacksRoute" });
+  expect(judged(observe(lacks, [at(20, false)]), 21)).toMatchObject({ why: "lacksRoute" });
+  expect(judged(observe(lacks, [at(20, true)]), 21)).toEqual({ state: "ok" });
+});
+
+test("a peer that lacked our routes and then restarts is unknown, and what it answered before says nothing of its VNIs", () => {
+  const restarting = [20, 21, 22].flatMap((second) => [at(second, false), at(second, true, ping)]);
+  const answers = after(lacking(10), at(15, true, other), ...restarting);
+  expect(judged(answers, 23, { path: DEAD })).toEqual({ state: "unknown", since: 20_000 });
+});
+
+const histories = fc
+  .array(fc.tuple(fc.constantFrom("lost", "answered", "lacking"), fc.constantFrom(pair, other, udp, ping)), { maxLength: 60 })
+  .map((list) =>
+    list.map(([found, about], second) => (found === "lacking" ? lacking(second, about) : at(second, found === "answered", about))),
+  );
+
 test("an answer ends a failure, whatever came before", () => {
-  const results = fc.array(fc.tuple(fc.boolean(), fc.constantFrom(pair, other, udp, ping)), { maxLength: 60 });
   fc.assert(
-    fc.property(results, (list) => {
-      const history = list.map(([answered, about], second) => at(second, answered, about));
-      expect(judged(after(...history, at(list.length, true)), list.length)).toEqual({ state: "ok" });
+    fc.property(histories, (history) => {
+      expect(judged(after(...history, at(history.length, true)), history.length)).toEqual({ state: "ok" });
     }),
   );
 });
 
-test("never fails with fewer than three losses in a row", () => {
-  const results = fc.array(fc.tuple(fc.boolean(), fc.constantFrom(pair, other, udp, ping)), { maxLength: 60 });
+test("never fails with fewer than three losses in a row, unless the last answer says that our routes are missing there", () => {
   fc.assert(
-    fc.property(results, (list) => {
-      const history = list.map(([answered, about], second) => at(second, answered, about));
-      const own = history.filter(({ where }) => where === 110).slice(-3);
-      const isFailing = judged(after(...history), list.length).state === "failing";
-      expect(isFailing && (own.length < 3 || own.some(({ answered }) => answered))).toBe(false);
+    fc.property(histories, (history) => {
+      const own = history.filter(({ where }) => where === 110);
+      const last = own.slice(-3);
+      const isLost = last.length === 3 && last.every(({ answered }) => !answered);
+      const isLacking = own.findLast(({ answered }) => answered)?.lacksRoute ?? false;
+      expect(judged(after(...history), history.length).state === "failing" && !isLost && !isLacking).toBe(false);
     }),
   );
 });

@@ -6,6 +6,8 @@ export interface ProbeResult {
   /** By the monotonic clock. */
   readonly at: number;
   readonly answered: boolean;
+  /** With the answer the peer said that its FRR lacks the EVPN routes of this node: frames of tenants do not find the way that its answer took. */
+  readonly lacksRoute?: true;
 }
 
 /** One more loss may be chance; three in a row are not. */
@@ -33,6 +35,8 @@ interface Series {
   /** Losses in a row, and when the first of them was sent. */
   readonly losses: number;
   readonly since: number;
+  /** Since when the peer's answers say that it lacks our EVPN routes. */
+  readonly lacksRouteSince: number | undefined;
 }
 
 /** What is known of all pairs of this node and a peer. Keys are `PEER WHERE SIZE`. */
@@ -44,8 +48,8 @@ export type Verdict =
   | { readonly state: "ok" }
   /** Probed, but the answers do not decide yet; or not probed lately. */
   | { readonly state: "unknown"; readonly since: number }
-  /** `answersElsewhere`: the peer answers other probes, so that it is this VNI; `noPath`: its kernel does not answer either. */
-  | { readonly state: "failing"; readonly since: number; readonly why: "answersElsewhere" | "noPath" | "noAnswer" };
+  /** `answersElsewhere`: the peer answers other probes, so that it is this VNI; `noPath`: its kernel does not answer either; `lacksRoute`: it answers, and has no EVPN route to us. */
+  | { readonly state: "failing"; readonly since: number; readonly why: "answersElsewhere" | "noPath" | "noAnswer" | "lacksRoute" };
 
 export function keyOf({ peer, where, size }: PairId): string {
   return `${peer} ${where} ${size}`;
@@ -55,20 +59,24 @@ export function keyOf({ peer, where, size }: PairId): string {
 export function observe(states: PairStates, results: readonly ProbeResult[]): PairStates {
   const next = new Map(states);
   for (const result of results) {
-    const { at, answered } = result;
+    const { at, answered, lacksRoute } = result;
     const before = next.get(keyOf(result));
     const { losses, since } = before && before.losses > 0 ? before : { losses: 0, since: at };
+    const lacksRouteSince = before?.lacksRouteSince;
     next.set(
       keyOf(result),
-      answered ? { at, answeredAt: at, losses: 0, since: at } : { at, answeredAt: before?.answeredAt, losses: losses + 1, since },
+      answered
+        ? { at, answeredAt: at, losses: 0, since: at, lacksRouteSince: lacksRoute && (lacksRouteSince ?? at) }
+        : { at, answeredAt: before?.answeredAt, losses: losses + 1, since, lacksRouteSince },
     );
   }
   return next;
 }
 
-/** Pairs that lost their last probe are probed every second until they answer. */
-export function isSuspect(states: PairStates, pair: PairId): boolean {
-  return (states.get(keyOf(pair))?.losses ?? 0) > 0;
+/** Pairs that lost their last probe, or whose peer lacks our routes, are probed every second until that is over. */
+export function suspectSince(states: PairStates, pair: PairId): number | undefined {
+  const series = states.get(keyOf(pair));
+  return series && series.losses > 0 ? series.since : series?.lacksRouteSince;
 }
 
 /** Whether the pair was probed since then, and either answered or lost enough to be judged. */
@@ -96,7 +104,7 @@ export function judge(states: PairStates, pair: PairId, { now, liveSince, path }
   if (now - series.at > STALE_MS) return { state: "unknown", since: series.at };
   const { since, losses } = series;
   const notYet: Verdict = series.answeredAt === undefined && losses > 0 ? { state: "unknown", since } : { state: "ok" };
-  if (losses < LOSSES) return notYet;
+  if (losses < LOSSES) return lackingVerdict(series, now) ?? notYet;
   const others = seriesOf(states, pair.peer).filter(([key]) => key !== keyOf(pair));
   const trains = path(pair.peer, since);
   const answersElsewhere =
@@ -108,6 +116,11 @@ export function judge(states: PairStates, pair: PairId, { now, liveSince, path }
   const live = liveSince(pair.peer);
   if (live !== undefined && now - Math.max(since, live) > UNANSWERED_MS) return { state: "failing", since, why: "noAnswer" };
   return { state: "unknown", since };
+}
+
+/** Not at once: all who lack our routes have to say so first, or else the one who was first would look like the one at fault. */
+function lackingVerdict({ lacksRouteSince: since }: Series, now: number): Verdict | undefined {
+  return since !== undefined && now - since >= INTERVAL_MS ? { state: "failing", since, why: "lacksRoute" } : undefined;
 }
 
 /** How many probes must be lost in a row on this path until it cannot be chance. */

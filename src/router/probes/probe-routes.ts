@@ -73,6 +73,9 @@ export class ProbeRoutes {
     for (const { bridge, index, vtep } of this.#entries.values()) {
       if (vtep !== undefined) facts.set(`unroute ${bridge} ${index}`, `route ${bridge} ${index}`);
     }
+    for (const { bridge, vni } of inputs.vnis) {
+      for (const peer of inputs.lacking.get(vni) ?? []) facts.set(`has ${bridge} ${peer}`, `lacks ${bridge} ${peer}`);
+    }
     const lines = [...this.#sent.keys()].filter((undo) => undo !== "self" && !facts.has(undo));
     for (const [undo, fact] of facts) if (this.#sent.get(undo) !== fact) lines.push(fact);
     this.#sent = facts;

@@ -2,21 +2,21 @@
 # a VNI, or a datagram from VTEP to VTEP that may not be fragmented. Each carries an HMAC of the key that the two nodes share, and its answer has its size.
 #
 # In: `self INDEX VTEP`, `peer INDEX KEY`, `forget INDEX`, `vni DEVICE VNI MAC`, `drop DEVICE`, `route DEVICE INDEX` and `unroute DEVICE INDEX` (whether an
-# answer to this peer goes to it alone), `frame ROUND INDEX DEVICE MAC SIZE`, `datagram ROUND INDEX VTEP SIZE`, `ping ROUND INDEX VTEP`,
-# `end ROUND`.
-# Out: `ready`, `answered ROUND INDEX WHERE SIZE MICROSECONDS`, `lost ROUND INDEX WHERE SIZE`, `failed ROUND INDEX WHERE SIZE ERROR`,
+# answer to this peer goes to it alone), `lacks DEVICE INDEX` and `has DEVICE INDEX` (whether FRR lacks the EVPN routes of this peer, which an answer tells it),
+# `frame ROUND INDEX DEVICE MAC SIZE`, `datagram ROUND INDEX VTEP SIZE`, `ping ROUND INDEX VTEP`, `end ROUND`.
+# Out: `ready`, `answered ROUND INDEX WHERE SIZE FLAGS` (1: the peer lacks our EVPN routes), `lost ROUND INDEX WHERE SIZE`, `failed ROUND INDEX WHERE SIZE ERROR`,
 # `ended ROUND`, `unrouted DEVICE INDEX` for a request without a route for its answer, `deaf ERROR` without a socket for datagrams, and each second
 # `dropped REASON NUMBER` for what was not answered. WHERE is a VNI, `udp` or `ping`.
 import hmac, os, select, socket, struct, sys, time
 
 ETHERTYPE, OUTGOING, PORT = 0x88B5, 4, 47890
-# magic, what, VNI, sender, receiver, round, number, then padding and 16 bytes of HMAC.
-HEAD = struct.Struct("!4sBxHIIIQQ")
-MAGIC, REQUEST, REPLY = b"PLMB", 1, 2
+# magic, what, flags, VNI, sender, receiver, round, number, then padding and 16 bytes of HMAC.
+HEAD = struct.Struct("!4sBBHIIIQQ")
+MAGIC, REQUEST, REPLY, LACKS_ROUTE = b"PLMB", 1, 2, 1
 SEAL, LEAST = 16, HEAD.size + 16
 MOST_PER_SECOND = 2000
 own, vtep = 0, ""
-peers, vnis, macs, routes, waiting = {}, {}, {}, set(), {}
+peers, vnis, macs, routes, lacking, waiting = {}, {}, {}, set(), set(), {}
 unrouted, served, second, dropped = set(), {}, 0.0, {}
 udp, pings = None, {}
 
@@ -29,8 +29,8 @@ def drop(reason):
 def seal(key, body):
     return hmac.digest(key, body, "sha256")[:SEAL]
 
-def message(key, what, vni, receiver, round_, number, size):
-    body = HEAD.pack(MAGIC, what, 0, vni, own, receiver, round_, number)
+def message(key, what, vni, receiver, round_, number, size, flags=0):
+    body = HEAD.pack(MAGIC, what, flags, 0, vni, own, receiver, round_, number)
     body += bytes(max(0, size - len(body) - SEAL))
     return body + seal(key, body)
 
@@ -38,29 +38,29 @@ def parse(data):
     # Short frames arrive padded to the least size of Ethernet, so a message is never shorter than that.
     if len(data) < LEAST or data[:4] != MAGIC:
         return drop("malformed")
-    _, what, _, vni, sender, receiver, round_, number = HEAD.unpack_from(data)
+    _, what, flags, _, vni, sender, receiver, round_, number = HEAD.unpack_from(data)
     key = peers.get(sender)
     if key is None or receiver != own:
         return drop("stranger")
     if not hmac.compare_digest(data[-SEAL:], seal(key, data[:-SEAL])):
         return drop("forged")
-    return what, vni, sender, round_, number, key
+    return what, flags, vni, sender, round_, number, key
 
 def allowed(sender):
     served[sender] = served.get(sender, 0) + 1
     return served[sender] <= MOST_PER_SECOND or drop("rate")
 
-def answered(sender, where, round_, number, size):
+def answered(sender, where, round_, number, size, flags=0):
     sent = waiting.get(round_, {}).pop((sender, where, size), None)
-    if sent is None or sent[0] != number:
+    if sent != number:
         return drop("unexpected")
-    say("answered", round_, sender, where, size, int((time.monotonic() - sent[1]) * 1e6))
+    say("answered", round_, sender, where, size, flags)
 
 def take_frame(frame, device):
     found = parse(frame[14:])
     if not found:
         return
-    what, vni, sender, round_, number, key = found
+    what, flags, vni, sender, round_, number, key = found
     if vnis.get(device) != vni:
         return drop("wrong-vni")
     if what == REQUEST and allowed(sender):
@@ -68,17 +68,19 @@ def take_frame(frame, device):
         if (device, sender) not in routes:
             return unrouted.add((device, sender))
         try:
-            wire.sendto(frame[6:12] + macs[device] + frame[12:14] + message(key, REPLY, vni, sender, round_, number, len(frame) - 14), (device, 0))
+            flags = LACKS_ROUTE if (device, sender) in lacking else 0
+            body = message(key, REPLY, vni, sender, round_, number, len(frame) - 14, flags)
+            wire.sendto(frame[6:12] + macs[device] + frame[12:14] + body, (device, 0))
         except OSError:
             drop("not-sent")
     elif what == REPLY:
-        answered(sender, vni, round_, number, len(frame) - 14)
+        answered(sender, vni, round_, number, len(frame) - 14, flags)
 
 def take_datagram(data, source):
     found = parse(data)
     if not found:
         return
-    what, vni, sender, round_, number, key = found
+    what, _, vni, sender, round_, number, key = found
     if what == REQUEST and allowed(sender):
         try:
             udp.sendto(message(key, REPLY, vni, sender, round_, number, len(data)), source)
@@ -92,7 +94,7 @@ def sent(round_, index, where, size, send):
     if key is None:
         return
     number = struct.unpack("!Q", os.urandom(8))[0]
-    waiting.setdefault(round_, {})[index, where, size] = (number, time.monotonic())
+    waiting.setdefault(round_, {})[index, where, size] = number
     try:
         send(message(key, REQUEST, where if where != "udp" else 0, index, round_, number, size))
     except OSError as error:
@@ -130,7 +132,7 @@ def ping(round_, index, to):
             s.setblocking(False)
             pings[six] = s
         if vtep:
-            waiting.setdefault(round_, {})[index, "ping", 8] = (number, time.monotonic())
+            waiting.setdefault(round_, {})[index, "ping", 8] = number
             pings[six].sendto(body, (to, 0))
     except OSError as error:
         waiting.get(round_, {}).pop((index, "ping", 8), None)
@@ -143,7 +145,7 @@ def take_ping(data, six):
     number = struct.unpack_from("!H", head, 6)[0]
     for round_, pending in waiting.items():
         for (index, where, size), sent in list(pending.items()):
-            if where == "ping" and sent[0] == number:
+            if where == "ping" and sent == number:
                 answered(index, where, round_, number, size)
 
 def obey(verb, *args):
@@ -169,9 +171,12 @@ def obey(verb, *args):
     elif verb == "drop":
         vnis.pop(args[0], None)
         macs.pop(args[0], None)
-        routes.difference_update([route for route in routes if route[0] == args[0]])
+        for known in (routes, lacking):
+            known.difference_update([one for one in known if one[0] == args[0]])
     elif verb in ("route", "unroute"):
         (routes.add if verb == "route" else routes.discard)((args[0], int(args[1])))
+    elif verb in ("lacks", "has"):
+        (lacking.add if verb == "lacks" else lacking.discard)((args[0], int(args[1])))
     elif verb == "ping":
         ping(int(args[0]), int(args[1]), args[2])
     elif verb == "self":

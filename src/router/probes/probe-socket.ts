@@ -14,6 +14,9 @@ function script(): string {
     : readFileSync(new URL("./probe-socket.py", import.meta.url), "utf8");
 }
 
+/** Flag of an answer. */
+const LACKS_ROUTE = "1";
+
 export interface ProbeSocketEvents {
   /** It has started, perhaps again: it knows no peer and no VNI. */
   onStart(): void;
@@ -95,10 +98,17 @@ export class ProbeSocket {
       this.#log.warn({ errno: Number(first) }, "cannot open the probe port on the VTEP address");
     } else if (verb === "answered" || verb === "lost" || verb === "failed") {
       const round = this.#rounds.get(Number(first));
-      const [peer, where = "", size] = rest;
+      const [peer, where = "", size, flags] = rest;
       if (!round) return;
       const path = where === "udp" || where === "ping" ? where : Number(where);
-      round.results.push({ peer: Number(peer), where: path, size: Number(size), at: round.sentAt, answered: verb === "answered" });
+      round.results.push({
+        peer: Number(peer),
+        where: path,
+        size: Number(size),
+        at: round.sentAt,
+        answered: verb === "answered",
+        ...(verb === "answered" && flags === LACKS_ROUTE && { lacksRoute: true }),
+      });
     } else if (verb === "ended") {
       const round = this.#rounds.get(Number(first));
       round?.end(round.results);

@@ -32,6 +32,8 @@ export interface ProbeInputs {
   readonly peers: ReadonlyMap<number, ProbePeer>;
   /** The node indexes that have a VNI applied, by VNI. */
   readonly members: ReadonlyMap<number, readonly number[]>;
+  /** The peers whose EVPN routes FRR should have and does not, by VNI. */
+  readonly lacking: ReadonlyMap<number, readonly number[]>;
   /** The router MAC of a VTEP in an L3VNI, as FRR knows it. */
   readonly routerMac: (vni: number, vtep: string) => string | undefined;
 }
@@ -46,6 +48,8 @@ export interface ProbedPair {
 /** What the probes of this node have found. */
 export interface ProbeReport {
   readonly pairs: readonly ProbedPair[];
+  /** The VNIs in which FRR lacks the EVPN routes of a node, by node. */
+  readonly lacking: ReadonlyMap<string, readonly number[]>;
   /** Percent, by node, for paths that lose some datagrams. */
   readonly loss: ReadonlyMap<string, number>;
   /** The largest datagram that passes, by node, where the required size does not. */
@@ -111,7 +115,7 @@ export class OverlayProber implements Runnable {
   /** Undefined until it is known what to probe. */
   get report(): ProbeReport | undefined {
     const inputs = this.#inputs;
-    if (!inputs) return this.#observed ? { pairs: [], loss: new Map(), largest: new Map() } : undefined;
+    if (!inputs) return this.#observed ? { pairs: [], lacking: new Map(), loss: new Map(), largest: new Map() } : undefined;
     const now = performance.now();
     const liveSince = (peer: number) => this.#liveSince.get(peer);
     const required = requiredSize(inputs);
@@ -134,7 +138,7 @@ export class OverlayProber implements Runnable {
       const passes = SMALLER.find((size) => this.#states.get(keyOf({ peer, where: "udp", size }))?.losses === 0);
       largest.set(node, { required, passes });
     }
-    return { pairs: judged, loss, largest };
+    return { pairs: judged, lacking: lackingByNode(inputs), loss, largest };
   }
 
   /** Whether all paths were measured since one began to lose packets. */
@@ -247,12 +251,29 @@ export class OverlayProber implements Runnable {
   }
 
   #noteChange(): void {
-    const { pairs = [], loss = new Map() } = this.report ?? {};
-    const printed = JSON.stringify([pairs.map(({ node, where, size, verdict }) => [node, where, size, verdict.state]), [...loss.keys()]]);
+    const { pairs = [], lacking = new Map(), loss = new Map() } = this.report ?? {};
+    const states = pairs.map(({ node, where, size, verdict }) => [
+      node,
+      where,
+      size,
+      verdict.state === "failing" ? verdict.why : verdict.state,
+    ]);
+    const printed = JSON.stringify([states, [...lacking], [...loss.keys()]]);
     if (printed === this.#printed) return;
     this.#printed = printed;
     this.#options.onChange();
   }
+}
+
+function lackingByNode({ peers, lacking }: ProbeInputs): Map<string, number[]> {
+  const byNode = new Map<string, number[]>();
+  for (const [vni, absent] of lacking) {
+    for (const peer of absent) {
+      const node = peers.get(peer)?.node;
+      if (node !== undefined) byNode.set(node, [...(byNode.get(node) ?? []), vni]);
+    }
+  }
+  return byNode;
 }
 
 /** FRR knows the router MAC of a peer only while a route of the VRF leads there. Then the frame takes the way of routed traffic. */

@@ -18,7 +18,30 @@ test("a node is reached if something answers and nothing fails, although not all
     pair("c", "unknown"),
     pair("d", "ok"),
   ];
-  const { reached, unknown, failing } = overlayReport({ pairs, loss: new Map([["d", 30]]), largest: new Map() });
+  const { reached, unknown, failing } = overlayReport({ pairs, lacking: new Map(), loss: new Map([["d", 30]]), largest: new Map() });
   expect({ reached, unknown }).toEqual({ reached: 1, unknown: 2 });
   expect(failing.map(({ node, reason }) => `${node} ${reason}`)).toEqual(["b NoAnswerInVNI", "d Loss"]);
+});
+
+const lacks = (node: string, where: number): ProbedPair => ({
+  node,
+  where,
+  size: 64,
+  verdict: { state: "failing", since: 0, why: "lacksRoute" },
+});
+
+test("missing EVPN routes are one entry for each node, whichever end lacks them", () => {
+  const pairs = [lacks("a", 111), lacks("a", 110), lacks("b", 110), pair("c", "ok")];
+  const lacking = new Map([["b", [111, 110]]]);
+  const { reached, failing } = overlayReport({ pairs, lacking, loss: new Map(), largest: new Map() });
+  expect(reached).toBe(1);
+  expect(failing).toEqual([
+    { node: "b", reason: "NoEVPNRoute", vnis: "110-111", message: "VNI 110-111: FRR has no VTEP of b, its EVPN routes do not arrive" },
+    {
+      node: "a",
+      reason: "NoEVPNRoute",
+      vnis: "110-111",
+      message: "VNI 110-111: a has no VTEP of this node, EVPN routes of this node do not arrive there",
+    },
+  ]);
 });

@@ -26,17 +26,17 @@ export interface OverlayReport {
 const INNER = 22;
 
 /** One entry for each node and reason, with all its VNIs: a dead node must not fill the status. */
-export function overlayReport({ pairs, loss, largest }: ProbeReport, unrouted: readonly FailingPath[] = []): OverlayReport {
-  const failing: FailingPath[] = [...unrouted];
+export function overlayReport({ pairs, lacking, loss, largest }: ProbeReport): OverlayReport {
+  const failing: FailingPath[] = [];
+  for (const [node, vnis] of lacking) {
+    failing.push(unrouted(node, vnis, (text) => `VNI ${text}: FRR has no VTEP of ${node}, its EVPN routes do not arrive`));
+  }
   const nodes = [...new Set(pairs.map(({ node }) => node))].sort();
-  for (const node of nodes)
-    failing.push(
-      ...failingPaths(
-        node,
-        pairs.filter((pair) => pair.node === node),
-        largest.get(node),
-      ),
-    );
+  for (const node of nodes) {
+    const own = pairs.filter((pair) => pair.node === node);
+    const paths = failingPaths(node, own, largest.get(node));
+    failing.push(...paths.filter(({ reason }) => reason !== "NoEVPNRoute" || !lacking.has(node)));
+  }
   for (const [node, percent] of loss) {
     // A path that fails entirely has its own entry.
     if (failing.some((path) => path.node === node && path.vnis === undefined)) continue;
@@ -64,10 +64,14 @@ function failingPaths(
         message: `${node} answers pings, but no probe, although its agent is alive: UDP may be filtered on the way`,
       },
     ];
-  const vnis = why("answersElsewhere")
-    .flatMap(({ where }) => (typeof where === "number" ? [where] : []))
-    .sort((a, b) => a - b);
+  const vnis = vnisOf(why("answersElsewhere"));
   const paths: FailingPath[] = [];
+  const there = vnisOf(why("lacksRoute"));
+  if (there.length > 0) {
+    paths.push(
+      unrouted(node, there, (text) => `VNI ${text}: ${node} has no VTEP of this node, EVPN routes of this node do not arrive there`),
+    );
+  }
   if (vnis.length > 0) {
     const text = printRanges(vnis);
     const all = pairs.filter(({ where }) => typeof where === "number").length === vnis.length;
@@ -84,6 +88,15 @@ function failingPaths(
     });
   }
   return paths;
+}
+
+function vnisOf(pairs: readonly ProbedPair[]): number[] {
+  return pairs.flatMap(({ where }) => (typeof where === "number" ? [where] : [])).sort((a, b) => a - b);
+}
+
+function unrouted(node: string, unsorted: readonly number[], messageOf: (vnis: string) => string): FailingPath {
+  const vnis = printRanges(unsorted.toSorted((a, b) => a - b));
+  return { node, reason: "NoEVPNRoute", vnis, message: messageOf(vnis) };
 }
 
 export function overlayReachable(report: OverlayReport | undefined): ConditionReport {

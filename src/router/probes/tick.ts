@@ -1,6 +1,6 @@
 import { fingerprint } from "../../util/rendezvous-hash.ts";
 import { doubtSince, requiredSize, SMALLER, TRAIN, trainSizes, type Trains, vtepPairs } from "./datagrams.ts";
-import { INTERVAL_MS, isDecided, isSuspect, keyOf, type PairId, type PairStates } from "./pairs.ts";
+import { INTERVAL_MS, isDecided, type PairId, type PairStates, suspectSince } from "./pairs.ts";
 import type { Pair, ProbeInputs } from "./prober.ts";
 
 export const TICK_MS = 1_000;
@@ -34,7 +34,7 @@ export interface TickProbes {
  */
 export function planTick({ inputs, pairs, vtepPeers, states, trains, slot, now }: TickInputs): TickProbes {
   const required = requiredSize(inputs);
-  const suspect = (pair: PairId) => isSuspect(states, pair);
+  const suspect = (pair: PairId) => suspectSince(states, pair) !== undefined;
   const vteps = vtepPeers.flatMap((peer) => vtepPairs(peer, required));
   const suspects = [...pairs, ...vteps].filter(suspect);
   const doubts = newDoubts(suspects, states, now);
@@ -70,7 +70,7 @@ function kindOf({ where, size }: PairId): string {
 function newDoubts(suspects: readonly PairId[], states: PairStates, now: number): Map<string, number> {
   const doubts = new Map<string, number>();
   for (const pair of suspects) {
-    const since = states.get(keyOf(pair))?.since ?? now;
+    const since = suspectSince(states, pair) ?? now;
     if (now - since < DOUBT_MS) doubts.set(kindOf(pair), Math.min(since, doubts.get(kindOf(pair)) ?? since));
   }
   return doubts;
