@@ -37,9 +37,11 @@ export class Background<T extends object> {
     return this.#directory;
   }
 
-  /** Called by the process that holds it, once it is up. Returns what takes the record away. */
+  /** Called by the process that holds it, once it is up. Two may have been started at the same time: the second is refused. Returns what takes the record away. */
   async record(what: T): Promise<() => Promise<void>> {
     await mkdir(this.#directory, { recursive: true, mode: 0o700 });
+    const other = await this.find();
+    if (other) throw new LabError("NotStarted", `A ${this.#title} is already running (pid ${other.pid})`);
     await this.#write("running.json", { ...holderOf(process.pid), ...what });
     return () => rm(this.#directory, { recursive: true, force: true });
   }

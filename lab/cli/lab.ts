@@ -164,7 +164,11 @@ async function down(): Promise<void> {
   if (running) await background.stop(running);
   if (sites) await sitesInBackground.stop(sites);
   await clean();
-  say(running || sites ? "The lab is stopped." : "No lab is running.");
+  const stopped = [
+    ...(running ? [`The lab is stopped (pid ${running.pid}).`] : []),
+    ...(sites ? [`The lab of two sites is stopped (pid ${sites.pid}).`] : []),
+  ];
+  say(stopped.join("\n") || "No lab is running.");
 }
 
 /** Standard output is for what was asked: scripts read the kubeconfig there. */

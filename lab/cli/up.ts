@@ -33,8 +33,10 @@ const HEAD_EVERY_MS = 1_000;
 /** Leaves it running in the background and prints its kubeconfig. */
 export async function startLab({ kube = false, kernel, pageAddress, topology }: LabUpOptions): Promise<void> {
   let running = await background.find();
-  if (running) assertSameTopology(running.topology, topology);
-  else {
+  if (running) {
+    assertSameTopology(running.topology, topology);
+    process.stderr.write(`Using the lab that is already running (pid ${running.pid}): every lab command here is about this one\n`);
+  } else {
     const [node = ""] = process.argv;
     const kernelFlags = kernel === undefined ? [] : ["--kernel", kernel];
     const flags = [...(kube ? ["--kube"] : []), ...kernelFlags, ...pageFlags(pageAddress), ...topologyFlags(topology)];

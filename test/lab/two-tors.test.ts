@@ -170,6 +170,6 @@ test.each<[string[], string]>([
 });
 
 test("down leaves nothing", async () => {
-  expect(await lab("down")).toMatchObject({ code: 0, stdout: "The lab is stopped.\n" });
+  expect(await lab("down")).toMatchObject({ code: 0, stdout: expect.stringMatching(/^The lab is stopped \(pid \d+\)\.\n$/) as string });
   expect(await readdir(runtime)).toEqual([]);
 });
