@@ -15,14 +15,19 @@ function isRefreshing(chunk: string): boolean {
 
 const CHECK_EVERY_MS = 50;
 
-/** Calls back when a link or an address changes in either namespace, and when a change may have been missed. */
+const LINKS = ["link", "address"];
+/** `netconf` tells of forwarding and rp_filter. The router's namespace is ours; in the host's, others may change all of this. */
+const ROUTER_OBJECTS = [...LINKS, "netconf", "rule"];
+
+/** Calls back when a link or an address changes in either namespace, or a setting or rule in the router's, and when a change may have been missed. */
 export async function watchLinks(
   namespaces: NetworkNamespaces,
   ring: () => void,
   signal: AbortSignal,
   onRestart?: (cause: KernelError) => void,
 ): Promise<void> {
-  await Promise.all([namespaces.host, namespaces.router].map((namespace) => watchNamespace(namespace, ring, signal, onRestart)));
+  const { host, router } = namespaces;
+  await Promise.all([watchNamespace(host, ring, signal, onRestart), watchNamespace(router, ring, signal, onRestart, ROUTER_OBJECTS)]);
 }
 
 export async function watchNamespace(
@@ -30,13 +35,19 @@ export async function watchNamespace(
   ring: () => void,
   signal: AbortSignal,
   onRestart?: (cause: KernelError) => void,
+  objects = LINKS,
 ): Promise<void> {
-  await keepRunning(() => monitor(namespace, ring, signal), signal, onRestart);
+  await keepRunning(() => monitor(namespace, objects, ring, signal), signal, onRestart);
 }
 
 /** Resolves with the reason when it has ended. */
-async function monitor(namespace: string | undefined, ring: () => void, signal: AbortSignal): Promise<KernelError> {
-  const args = [...(namespace === undefined ? [] : ["-n", namespace]), "monitor", "link", "address"];
+async function monitor(
+  namespace: string | undefined,
+  objects: readonly string[],
+  ring: () => void,
+  signal: AbortSignal,
+): Promise<KernelError> {
+  const args = [...(namespace === undefined ? [] : ["-n", namespace]), "monitor", ...objects];
   // It writes only on changes, so it would not notice the end of this process.
   const child = spawn("setpriv", ["--pdeathsig", "KILL", "--", "ip", ...args], { stdio: ["ignore", "pipe", "pipe"] });
   const { promise: ended, resolve } = Promise.withResolvers<string>();

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -38,6 +39,7 @@ afterEach(async () => {
   await namespaces.remove();
 });
 
+const inRouter = (...command: string[]) => execFileSync("ip", ["netns", "exec", router, ...command]);
 const rung = () => vi.waitFor(() => expect(rings).toBeGreaterThan(0), { timeout: 60_000 });
 
 test("the bell rings for links and addresses of either namespace", async () => {
@@ -45,6 +47,16 @@ test("the bell rings for links and addresses of either namespace", async () => {
   await rung();
   rings = 0;
   ip(router, "addr add 192.0.2.1/24 dev lo");
+  await rung();
+  expect(restarts).toEqual([]);
+});
+
+test.each([
+  ["forwarding", () => inRouter("sysctl", "-qw", "net.ipv4.ip_forward=1")],
+  ["rp_filter of an interface", () => inRouter("sysctl", "-qw", "net.ipv4.conf.lo.rp_filter=1")],
+  ["a policy rule", () => ip(router, "rule add pref 5 ipproto udp dport 4789 blackhole")],
+])("the bell rings for %s in the router's namespace", async (_what, change) => {
+  change();
   await rung();
   expect(restarts).toEqual([]);
 });
@@ -102,7 +114,7 @@ function monitorOf(namespace: string): number {
     try {
       return (
         /^\d+$/.test(entry) &&
-        readFileSync(`/proc/${entry}/cmdline`, "utf8") === ["ip", "-n", namespace, "monitor", "link", "address", ""].join("\0")
+        readFileSync(`/proc/${entry}/cmdline`, "utf8").startsWith(["ip", "-n", namespace, "monitor", "link", "address", ""].join("\0"))
       );
     } catch {
       return false;
@@ -122,7 +134,7 @@ test("service addresses that live on ring no bell; one that goes does", async ()
   for (let time = 0; time < 5; time++)
     ip(host, keep, "addr replace 2001:db8::100/128 dev b0 nodad valid_lft 25 preferred_lft 0 metric 26740");
   // By then what was said before has arrived too.
-  ip(router, "link add b0 type bridge");
+  ip(router, "addr add 192.0.2.1/24 dev lo");
   await rung();
   expect(rings).toBe(1);
   rings = 0;
