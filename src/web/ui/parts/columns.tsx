@@ -21,14 +21,18 @@ export function nameColumn<Row extends { namespace: string; name: string; health
   };
 }
 
-/** Since when it is not well; nothing where it is. */
-export function unhealthySinceColumn<Row extends { since?: string; health: Health }>(): Column<Row> {
+export function sinceColumn<Row extends { since?: string }>(): Column<Row> {
   return {
     id: "since",
     title: "Since",
     width: "5.5em",
     class: "number",
     by: ({ since }) => since ?? "9",
-    cell: ({ since, health }) => health !== "Healthy" && <Since time={since} />,
+    cell: ({ since }) => <Since time={since} />,
   };
+}
+
+/** Empty for healthy rows. */
+export function unhealthySinceColumn<Row extends { since?: string; health: Health }>(): Column<Row> {
+  return { ...sinceColumn<Row>(), cell: ({ since, health }) => health !== "Healthy" && <Since time={since} /> };
 }

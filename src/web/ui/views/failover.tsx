@@ -1,7 +1,7 @@
 import { useComputed } from "@preact/signals";
 import type { PolicyRow } from "../../api.ts";
 import { liveRows } from "../live/rows.ts";
-import { nameColumn } from "../parts/columns.tsx";
+import { nameColumn, sinceColumn } from "../parts/columns.tsx";
 import { Empty, Pane, Waiting } from "../parts/pane.tsx";
 import { matches, onlyUnhealthy, Search, searchText } from "../parts/search.tsx";
 import { worstFirst } from "../parts/sorting.ts";
@@ -43,14 +43,7 @@ const COLUMNS: readonly Column<PolicyRow>[] = [
       </span>
     ),
   },
-  {
-    id: "since",
-    title: "Since",
-    width: "5.5em",
-    class: "number",
-    by: ({ since }) => since ?? "9",
-    cell: ({ since }) => <Since time={since} />,
-  },
+  sinceColumn(),
 ];
 
 /** What matters of a whole site; beside a policy's own pane there is no room for it. */

@@ -2,11 +2,11 @@ import { useComputed } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import { liveRows } from "../live/rows.ts";
 import { option, refine, route } from "../live/route.ts";
+import { sinceColumn } from "../parts/columns.tsx";
 import { Empty, Pane, Waiting } from "../parts/pane.tsx";
 import { matches, onlyUnhealthy, Search, searchText } from "../parts/search.tsx";
 import { only, plural } from "../parts/sorting.ts";
 import { type Column, Table } from "../parts/table.tsx";
-import { Since } from "../parts/time.tsx";
 import { type Fabric, fabricOf, type FailingPair, inRanges } from "./fabric.ts";
 import { RouterDetail } from "./router-detail.tsx";
 import { SessionDetail, TorDetail } from "./topology-detail.tsx";
@@ -132,14 +132,7 @@ const COLUMNS: readonly Column<FailingPair>[] = [
       </span>
     ),
   },
-  {
-    id: "since",
-    title: "Since",
-    width: "5.5em",
-    class: "number",
-    by: ({ since }) => since ?? "9",
-    cell: ({ since }) => <Since time={since} />,
-  },
+  sinceColumn(),
 ];
 
 function FailingPaths({ pairs }: { pairs: readonly FailingPair[] }) {
