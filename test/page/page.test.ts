@@ -1,6 +1,6 @@
-import type { Browser, BrowserContext, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { browser } from "../support/page/browser.ts";
+import type { Page } from "playwright-core";
+import { expect, test, vi } from "vitest";
+import { usePage } from "../support/page/page-setup.ts";
 import { PageServer } from "../support/page/server.ts";
 import { pageFixture } from "../support/page/fixtures.ts";
 
@@ -8,41 +8,16 @@ const BROKEN = pageFixture({ nodes: 12, services: 20, every: 6 });
 const WELL = pageFixture({ nodes: 12, services: 20 });
 const ROUTER = "RouterNodeConfigurationStatus/openperouter-system/node2";
 
-let chromium: Browser;
 let server: PageServer;
-let context: BrowserContext;
 let page: Page;
-const problems: string[] = [];
 const strangers: string[] = [];
-
-beforeAll(async () => {
-  [chromium, server] = await Promise.all([browser(), PageServer.start(BROKEN)]);
-});
-afterAll(async () => {
-  await chromium.close();
-  await server[Symbol.asyncDispose]();
-});
-
-beforeEach(async () => {
-  server.fixture = BROKEN;
+const { problems, open } = usePage(BROKEN, (...started) => {
+  [page, server] = started;
   server.token = undefined;
   server.resumes = false;
-  context = await chromium.newContext({ viewport: { width: 1440, height: 900 }, colorScheme: "light" });
-  page = await context.newPage();
-  problems.length = 0;
   strangers.length = 0;
-  page.on("pageerror", (error) => problems.push(error.message));
-  page.on("console", (message) => message.type() === "error" && problems.push(message.text()));
   page.on("request", (request) => !request.url().startsWith(server.address) && strangers.push(request.url()));
 });
-afterEach(async () => {
-  await context.close();
-});
-
-async function open(hash = ""): Promise<void> {
-  await page.goto(server.address + hash);
-  await page.getByText("live", { exact: true }).waitFor();
-}
 const count = (selector: string) => page.locator(selector).count();
 const eventually = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 10_000, interval: 40 });
 

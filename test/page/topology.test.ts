@@ -1,38 +1,17 @@
-import type { Browser, BrowserContext, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { browser } from "../support/page/browser.ts";
-import { PageServer } from "../support/page/server.ts";
+import type { Page } from "playwright-core";
+import { expect, test, vi } from "vitest";
+import { usePage } from "../support/page/page-setup.ts";
+import type { PageServer } from "../support/page/server.ts";
 import { pageFixture } from "../support/page/fixtures.ts";
 
 const BROKEN = pageFixture({ nodes: 12, services: 5, every: 6 });
 
-let chromium: Browser;
 let server: PageServer;
-let context: BrowserContext;
 let page: Page;
-const problems: string[] = [];
+const { problems, open } = usePage(BROKEN, (...started) => {
+  [page, server] = started;
+});
 
-beforeAll(async () => {
-  [chromium, server] = await Promise.all([browser(), PageServer.start(BROKEN)]);
-});
-afterAll(async () => {
-  await chromium.close();
-  await server[Symbol.asyncDispose]();
-});
-beforeEach(async () => {
-  server.fixture = BROKEN;
-  context = await chromium.newContext({ viewport: { width: 1440, height: 900 } });
-  page = await context.newPage();
-  problems.length = 0;
-  page.on("pageerror", (error) => problems.push(error.message));
-  page.on("console", (message) => message.type() === "error" && problems.push(message.text()));
-});
-afterEach(() => context.close());
-
-async function open(hash: string): Promise<void> {
-  await page.goto(server.address + hash);
-  await page.getByText("live", { exact: true }).waitFor();
-}
 async function clickIn(selector: string, [dx, dy]: readonly [number, number]): Promise<void> {
   const { x, y } = (await page.locator(selector).first().boundingBox()) ?? { x: 0, y: 0 };
   await page.mouse.click(x + dx, y + dy);
