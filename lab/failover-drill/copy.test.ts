@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { ManagedKind } from "../../src/api/failover/failover-policy.ts";
+import type { ManagedKind } from "../../src/api/failover/policy-fields.ts";
 import type { KubeObject } from "../../src/api/kind.ts";
 import { copyApplication } from "./copy.ts";
 

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { Deployment } from "../api/core/deployment.ts";
 import { StatefulSet } from "../api/core/stateful-set.ts";
-import type { FailoverPolicy, ManagedKind } from "../api/failover/failover-policy.ts";
+import type { FailoverPolicy } from "../api/failover/failover-policy.ts";
+import type { ManagedKind } from "../api/failover/policy-fields.ts";
 import type { Kind } from "../api/kind.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { KubeError, type KubeErrorCode } from "../kube/client/error.ts";

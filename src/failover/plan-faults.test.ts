@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { FailoverPolicy, ManagedKind, Role } from "../api/failover/failover-policy.ts";
+import type { FailoverPolicy, Role } from "../api/failover/failover-policy.ts";
+import type { ManagedKind } from "../api/failover/policy-fields.ts";
 import { plan, tokenFacts } from "./plan.ts";
 import { shop, steps, writeTexts } from "./testing/harness.ts";
 import { FakeSite } from "./testing/fake-site.ts";

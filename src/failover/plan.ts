@@ -1,4 +1,4 @@
-import { MANAGED_KINDS } from "../api/failover/failover-policy.ts";
+import { MANAGED_KINDS } from "../api/failover/policy-fields.ts";
 import { argoStates, missingApplications, templatedApplications } from "./steps/argo.ts";
 import { notAvailable, withAvailability } from "./steps/availability.ts";
 import { cronJobStates } from "./steps/cron-jobs.ts";

@@ -7,7 +7,8 @@ import type { PersistentVolumeClaim } from "../../api/core/persistent-volume-cla
 import type { Pod } from "../../api/core/pod.ts";
 import type { StatefulSet } from "../../api/core/stateful-set.ts";
 import type { VolumeAttachment } from "../../api/core/volume-attachment.ts";
-import type { FailoverPolicy, ManagedKind } from "../../api/failover/failover-policy.ts";
+import type { FailoverPolicy } from "../../api/failover/failover-policy.ts";
+import type { ManagedKind } from "../../api/failover/policy-fields.ts";
 import type { Kind, KubeObject } from "../../api/kind.ts";
 import type {
   Application,

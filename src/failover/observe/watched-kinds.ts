@@ -1,4 +1,5 @@
-import type { FailoverPolicy, ManagedKind } from "../../api/failover/failover-policy.ts";
+import type { FailoverPolicy } from "../../api/failover/failover-policy.ts";
+import type { ManagedKind } from "../../api/failover/policy-fields.ts";
 import type { Managed } from "../policy/managed.ts";
 
 type SurroundingKind =

@@ -1,4 +1,5 @@
-import { MANAGED_KINDS, type FailoverPolicy, type ManagedKind, type Role } from "../../api/failover/failover-policy.ts";
+import type { FailoverPolicy, Role } from "../../api/failover/failover-policy.ts";
+import { MANAGED_KINDS, type ManagedKind } from "../../api/failover/policy-fields.ts";
 import { specProblems } from "./spec-problems.ts";
 import { type PolicyFailure, policyFailure } from "./failure.ts";
 

@@ -1,4 +1,4 @@
-import type { ManagedKind } from "../../api/failover/failover-policy.ts";
+import type { ManagedKind } from "../../api/failover/policy-fields.ts";
 import type { KubeObject } from "../../api/kind.ts";
 
 /** Applies an object from Git or a chart, and reverts changes of others. */

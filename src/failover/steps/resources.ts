@@ -1,4 +1,5 @@
-import type { ManagedKind, Role } from "../../api/failover/failover-policy.ts";
+import type { Role } from "../../api/failover/failover-policy.ts";
+import type { ManagedKind } from "../../api/failover/policy-fields.ts";
 import type { Kind, KubeObject } from "../../api/kind.ts";
 import { isStamped, PRIOR, stamp } from "./prior-annotation.ts";
 import type { ReadResult, ManagedObjects, ObservedPolicy } from "../observe/observed.ts";

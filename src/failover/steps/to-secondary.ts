@@ -1,4 +1,4 @@
-import { MANAGED_KINDS } from "../../api/failover/failover-policy.ts";
+import { MANAGED_KINDS } from "../../api/failover/policy-fields.ts";
 import { runningJobs, suspendCronJobs } from "./cron-jobs.ts";
 import { updateDns } from "./dns.ts";
 import { busyArgo, suspendArgo } from "./argo.ts";
