@@ -190,7 +190,7 @@ describe("an agent", () => {
   test("one whose token is bound to no node writes nothing", async () => {
     const client = agentOf();
     const attempt = client.resource(PodNetworkConnectivityCheck).patchStatus({ name: "mine", namespace: own }, empty, { signal });
-    await expect(attempt).rejects.toThrow(/the token of an agent is bound to the Pod or Node that it runs on/);
+    await expect(attempt).rejects.toThrow(/the token of an agent must be bound to its Pod or Node/);
     client.close();
   });
 });

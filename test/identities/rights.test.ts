@@ -164,23 +164,22 @@ async function outcome(who: Who, ask: Ask): Promise<string> {
   }
 }
 
-const NOT_OURS = "an agent writes only what annotation plumbline.dev/node says is of its own node";
-const NOT_OURS_BEFORE = "an agent changes and removes only what annotation plumbline.dev/node says is of its own node";
-const NAME_OF_ANOTHER = "an agent takes no name that is another's, neither that of another node's report or Lease nor that of the leader's";
-const NO_NODE = "the token of an agent is bound to the Pod or Node that it runs on";
-const NO_SWITCH =
-  "the controller changes of others' objects only how many of them run, whether they are suspended, and which side they are on";
-const SESSION_OF_ANOTHER = "an agent names the report of a session after its own node";
-const SERVICE_OF_ANOTHER = "an agent names the report of a Service after its own node";
-const REPORT_OF_ANOTHER = "an agent reports of no node but its own";
-const NOT_OUR_EVENT = "an agent or a controller writes only Events that say they are from it";
-const EVENT_OF_ANOTHER = "an agent writes only Events that say they are from its own node";
-const LABEL_OF_ANOTHER = "an agent labels what it writes with no node but its own";
-const ONLY_INDEX = "the controller writes nothing of a Node but annotation openpe.io/nodeindex";
-const ONLY_FENCES = "the controller creates NetworkFences that fence for a FailoverPolicy, and changes none";
-const NOT_OUR_METADATA = "the controller leaves labels, owners and finalizers of others' objects as they are";
-const NOT_OUR_ANNOTATION = "the controller writes only annotations that belong to a switch";
-const NOT_OUR_CHECK = "an agent writes only the status of checks that annotation plumbline.dev/node says are of its own node";
+const NOT_OURS = "an agent may create only objects whose annotation plumbline.dev/node is its own node";
+const NOT_OURS_BEFORE = "an agent may change and delete only objects whose annotation plumbline.dev/node is its own node";
+const NAME_OF_ANOTHER = "an agent must not use the name of another node's status or Lease, or of the leader's Lease";
+const NO_NODE = "the token of an agent must be bound to its Pod or Node";
+const NO_SWITCH = "the controller may change only the fields of other objects that a site switch needs";
+const SESSION_OF_ANOTHER = "the name of a session status must start with the agent's own node";
+const SERVICE_OF_ANOTHER = "the name of a Service status must end with the agent's own node";
+const REPORT_OF_ANOTHER = "status.node must be the agent's own node";
+const NOT_OUR_EVENT = "an agent or a controller may write only Events with its own reporting component";
+const EVENT_OF_ANOTHER = "an agent may write only Events with its own node as the reporting instance";
+const LABEL_OF_ANOTHER = "the node label must be the agent's own node";
+const ONLY_INDEX = "the controller may change only annotation openpe.io/nodeindex of a Node";
+const ONLY_FENCES = "the controller may only create NetworkFences that fence for a FailoverPolicy, and change none";
+const NOT_OUR_METADATA = "the controller must not change labels, owners and finalizers of other objects";
+const NOT_OUR_ANNOTATION = "the controller may write only annotations that belong to a switch";
+const NOT_OUR_CHECK = "an agent may write only the status of checks whose annotation plumbline.dev/node is its own node";
 
 describe("what is refused", () => {
   const byRights: Record<string, readonly [Who, ...Ask][]> = {

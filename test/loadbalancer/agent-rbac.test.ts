@@ -267,7 +267,7 @@ describe("what it may not", () => {
   test("an agent whose token is bound to no node writes nothing", async () => {
     const client = agentOf();
     const attempt = client.resource(ServiceBGPStatus).create(report("api-worker0", "worker0"), { signal });
-    await expect(attempt).rejects.toThrow(/the token of an agent is bound to the Pod or Node that it runs on/);
+    await expect(attempt).rejects.toThrow(/the token of an agent must be bound to its Pod or Node/);
     client.close();
   });
 });

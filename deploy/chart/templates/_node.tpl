@@ -14,7 +14,7 @@ tolerations:
   {{- toYaml . | nindent 2 }}
 {{- end }}
 securityContext:
-  # frrvty in the image: who may speak to FRR's daemons.
+  # frrvty in the image: the group of FRR's vty sockets.
   supplementalGroups: [85]
   seccompProfile:
     type: RuntimeDefault
@@ -37,12 +37,12 @@ securityContext:
 {{- end }}
 
 {{- define "plumbline.node-volumes" -}}
-# What must outlive pods and reboots: what was last in effect.
+# State that must outlive pods and reboots: the last good configuration.
 - name: state
   hostPath:
     path: /var/lib/plumbline
     type: DirectoryOrCreate
-# FRR's sockets. Not the machine's own /run/frr: another FRR may live there.
+# FRR's sockets. Not /run/frr of the machine: another FRR may use it.
 - name: frr
   hostPath:
     path: /run/plumbline/frr
