@@ -32,7 +32,7 @@ function unknown(reason: string, message: string, status: ConditionStatus = "Unk
   return { conditions: [{ type: "Reachable", status, reason, message, lastTransitionTime: ago(3) }] };
 }
 
-test("checks that fail together have one cause, which says what they have in common and since when", () => {
+test("checks that fail together have one cause, with its scope and start time", () => {
   const statements = explain([PodNetworkConnectivityCheck, ...mesh((_from, to) => to === "n2")]);
   const causes = statements.filter(({ component }) => component.kind === "Target");
   expect(new Set(causes.map(({ component }) => component.name))).toEqual(new Set(["10.0.0.2:8081"]));
@@ -50,7 +50,7 @@ test("a source that reaches nothing is the cause", () => {
   );
 });
 
-test("a check that fails alone is its own cause, with a command to look closer", () => {
+test("a check that fails alone is its own cause, with a command for details", () => {
   const statements = explain([PodNetworkConnectivityCheck, ...mesh((from, to) => from === "n1" && to === "n2")]);
   expect(unhealthyIn(statements)).toEqual(["Down PodNetworkConnectivityCheck/shop/n1-to-10-0-0-2-8081 ConnectError"]);
   const own = statements.find(({ health }) => health === "Down");
@@ -58,7 +58,7 @@ test("a check that fails alone is its own cause, with a command to look closer",
   expect(own?.fix?.command).toBe("plumbline describe podnetworkconnectivitycheck n1-to-10-0-0-2-8081 -n shop");
 });
 
-test("a source that does not reach some is told of in one cause, which needs the agents of those", () => {
+test("a source that does not reach some targets is one cause, which depends on their agents", () => {
   const statements = explain([PodNetworkConnectivityCheck, ...mesh((from, to) => from === "n1" && to !== "n4")]);
   expect(new Set(unhealthyIn(statements).filter((line) => !line.includes("PodNetwork")))).toEqual(
     new Set(["Down Path/node/n1 to some PartlyReached"]),
@@ -92,7 +92,7 @@ const TO_N2 = "Target/10.0.0.2:8081";
 test.each([
   ["at its address", WEB, "PodNetworkConnectivityCheck/shop/n1-to-10-96-0-80-80"],
   ["by its name", WEB_NAME, "PodNetworkConnectivityCheck/shop/n1-to-web-shop-svc-cluster-local-80"],
-])("a Service that one source does not reach %s needs the node of an endpoint that nobody reaches", (_how, endpoint, name) => {
+])("a Service that one source does not reach %s depends on the unreachable node of an endpoint", (_how, endpoint, name) => {
   const checks = [...mesh((_from, to) => to === "n2"), ...toWeb((from, to) => from === "n1" && to === endpoint)];
   const statements = (...nodes: string[]) => explain([PodNetworkConnectivityCheck, ...checks], [EndpointSlice, endpointsOn(...nodes)]);
   expect(dependenciesOf(statements("n2", "n3"), name)).toEqual([TO_N2]);
@@ -112,7 +112,7 @@ test("a Service that some sources do not reach depends on the unreachable node o
   expect(dependenciesOf(statements, `Path/some to ${WEB}`)).toEqual([TO_N2]);
 });
 
-test("a Service does not need a node where something else is reached", () => {
+test("a Service does not depend on a node on which another target is reached", () => {
   const agents = mesh((_from, to) => to === "n2");
   const pod = check("n1", "10.244.0.2:8080", reachableCheck("10.244.0.2:8080"), {
     "plumbline.dev/node": "n1",
@@ -134,7 +134,7 @@ function lookup(from: string, host: string, why = "No such name"): PodNetworkCon
   });
 }
 
-test("a Service whose name one source cannot look up does not need the nodes of its endpoints", () => {
+test("a Service whose name one source cannot look up does not depend on the nodes of its endpoints", () => {
   const fromA = [lookup("a", "web.shop.svc.cluster.local"), check("a", "db.shop:80", reachableCheck("db.shop:80"))];
   const checks = [...mesh((_from, to) => to === "n2"), ...toWeb(() => false), ...fromA];
   const statements = explain([PodNetworkConnectivityCheck, ...checks], [EndpointSlice, endpointsOn("n2", "n3")]);
@@ -154,7 +154,7 @@ test("failing lookups of all sources are one cause", () => {
   );
 });
 
-test("a name server that does not answer is the cause of the first check that finds out", () => {
+test("a name server that does not answer is the cause for the first failing check", () => {
   const checks = [
     lookup("a", "web.shop", "the name server did not answer in time"),
     check("a", "db.shop:80", reachableCheck("db.shop:80")),
@@ -162,7 +162,7 @@ test("a name server that does not answer is the cause of the first check that fi
   expect(unhealthyIn(explain([PodNetworkConnectivityCheck, ...checks]))[0]).toBe("Down Names/pod/shop/a NamesNotFound");
 });
 
-test("a check of a node that is no longer heard of needs the agent, which is to blame", () => {
+test("a check of a node whose agent is silent depends on the agent, which is the cause", () => {
   const message = `Source n1 has not reported since ${ago(4)}; the rest of this status is its last report`;
   const statements = explain([PodNetworkConnectivityCheck, between("n1", "n2", unknown("Stale", message))]);
   expect(unhealthyIn(statements)).toEqual([
@@ -172,18 +172,18 @@ test("a check of a node that is no longer heard of needs the agent, which is to 
   expect(statements.find(({ component }) => component.kind === "Agent")?.since).toBe(ago(4));
 });
 
-test("a check of a pod that is no longer heard of needs the pod that tries", () => {
+test("a check of a silent pod depends on the pod", () => {
   const message = `Source web-1 has not reported since ${ago(4)}; the rest of this status is its last report`;
   const statements = explain([PodNetworkConnectivityCheck, check("web-1", "10.0.0.1:80", unknown("Stale", message))]);
   expect(unhealthyIn(statements)[0]).toBe("Unknown Source/pod/shop/web-1 SourceSilent");
 });
 
-test("a forbidden target is the check's own fault, with the field", () => {
+test("a forbidden target makes the check its own cause, with the field", () => {
   const statements = explain([PodNetworkConnectivityCheck, check("n1", "169.254.1.1:80", unknown("TargetRefused", "link-local"))]);
   expect(statements).toMatchObject([{ health: "Unknown", ownFault: true, fix: { change: { field: "spec.targetEndpoint" } } }]);
 });
 
-test("nothing is wrong with a check that has no result yet, is reached, or is wanted no more", () => {
+test("a check without a result, with a reached target, or retired has no problem", () => {
   const retired = between("n1", "n2", failing(at("n2"), ago(5)));
   retired.metadata.annotations = { ...retired.metadata.annotations, "plumbline.dev/retired": ago(2) };
   const checks = [
@@ -203,7 +203,7 @@ function aMesh(status: ConditionStatus, reason: string): ConnectivityMesh {
   };
 }
 
-test("an invalid mesh is its own cause; one that is being created is healthy", () => {
+test("an invalid mesh is its own cause, and a new one is healthy", () => {
   expect(unhealthyIn(explain([ConnectivityMesh, aMesh("False", "Incomplete")]))).toEqual([
     "!Degraded ConnectivityMesh/shop/nodes Incomplete",
   ]);

@@ -10,19 +10,19 @@ const due: PruneView = { now: Date.parse(last) + INACTIVE_MS, quietMs: WATCHED_M
 const marked = (metadata: Partial<PodNetworkConnectivityCheck["metadata"]>) => ({ ...old, metadata: { ...old.metadata, ...metadata } });
 const retired = marked({ annotations: { "plumbline.dev/retired": "2026-11-10T00:00:00Z" } });
 
-test("a check to which nothing happened for 48 hours and whose source is gone may go, and it is told why", () => {
+test("a check without activity for 48 hours and without a source is pruned, with the reason", () => {
   expect(pruneDecision(old, due)).toEqual({
     prune: "No activity since 2026-11-10T00:00:00Z, and its source web is gone",
   });
 });
 
-test("one that its mesh gave up may go although its source lives", () => {
+test("a retired check is pruned although its source exists", () => {
   expect(pruneDecision(retired, { ...due, sourceLives: true })).toEqual({
     prune: "No activity since 2026-11-10T00:00:00Z, and no mesh requires it",
   });
 });
 
-test("one that never had a result counts from its creation", () => {
+test("a check without a result counts from its creation", () => {
   const untried = check("untried", { metadata: { creationTimestamp: born } });
   expect(pruneDecision(untried, { ...due, now: Date.parse(born) + INACTIVE_MS })).toMatchObject({ prune: expect.any(String) as string });
 });
@@ -34,26 +34,26 @@ const conditions = [
 
 test.each<[string, PodNetworkConnectivityCheck, Partial<PruneView>, string]>([
   ["a second too young", old, { now: due.now - 1 }, "it was active within the last 48 hours"],
-  ["of a later flip", { ...old, status: { ...old.status, conditions } }, {}, "it was active within the last 48 hours"],
+  ["with a later transition", { ...old, status: { ...old.status, conditions } }, {}, "it was active within the last 48 hours"],
   [
-    "dated in the future, by a clock that was wrong",
+    "dated in the future by a wrong clock",
     { ...old, status: { failures: [{ time: "2099-01-01T00:00:00Z", success: false }] } },
     {},
     "it was active within the last 48 hours",
   ],
-  ["seen by a pruner whose clock is behind", old, { now: Date.parse(last) - INACTIVE_MS }, "it was active within the last 48 hours"],
+  ["observed by a pruner whose clock is behind", old, { now: Date.parse(last) - INACTIVE_MS }, "it was active within the last 48 hours"],
   ["without any time at all", check("timeless"), {}, "it was active within the last 48 hours"],
   ["not watched for an hour", old, { quietMs: WATCHED_MS - 1 }, "it has not been observed long enough"],
   ["wanted by a mesh", old, { isWanted: true }, "a mesh requires it"],
   ["wanted again after it was given up", retired, { isWanted: true }, "a mesh requires it"],
-  ["one whose pod lives and has no results", old, { sourceLives: true }, "its source web exists"],
-  ["somebody else's to delete", marked({ ownerReferences: [owner] }), {}, "it is owned by Node n1"],
-  ["on its way out", marked({ deletionTimestamp: "2026-11-16T00:00:00Z" }), {}, "it is being deleted"],
+  ["one with a running pod and without results", old, { sourceLives: true }, "its source web exists"],
+  ["managed by another component", marked({ ownerReferences: [owner] }), {}, "it is owned by Node n1"],
+  ["terminating", marked({ deletionTimestamp: "2026-11-16T00:00:00Z" }), {}, "it is being deleted"],
 ])("a check stays that is %s", (_what, object, difference, keep) => {
   expect(pruneDecision(object, { ...due, ...difference })).toEqual({ keep });
 });
 
-test("that a check was marked stale is nothing that happened to it", () => {
+test("marking a check stale is no activity", () => {
   const stale = [{ ...conditions[0], reason: "Stale" }] as typeof conditions;
   expect(pruneDecision({ ...old, status: { ...old.status, conditions: stale } }, due)).toHaveProperty("prune");
 });
@@ -68,16 +68,12 @@ function reader(readings: readonly { at: number; wall?: number; heardAt?: number
 }
 
 test.each([
-  ["looks that follow each other have seen everything", [{ at: 5 }, { at: 6 }, { at: 7 }], [5, 5, 5]],
-  ["who slept has seen nothing", [{ at: 5 }, { at: 9 }, { at: 10 }], [5, 9, 9]],
+  ["regular observations cover the whole time", [{ at: 5 }, { at: 6 }, { at: 7 }], [5, 5, 5]],
+  ["a suspended process restarts the observation", [{ at: 5 }, { at: 9 }, { at: 10 }], [5, 9, 9]],
+  ["a suspended machine is detected by the wall clock", [{ at: 5 }, { at: 6, wall: 600 }, { at: 7, wall: 601 }], [5, 6, 6]],
+  ["a clock that was set back restarts the observation", [{ at: 5 }, { at: 6, wall: 1 }, { at: 7, wall: 2 }], [5, 6, 6]],
   [
-    "a machine that slept does not know it but by the clock on the wall",
-    [{ at: 5 }, { at: 6, wall: 600 }, { at: 7, wall: 601 }],
-    [5, 6, 6],
-  ],
-  ["a clock that was set back begins anew", [{ at: 5 }, { at: 6, wall: 1 }, { at: 7, wall: 2 }], [5, 6, 6]],
-  [
-    "an API that was away breaks the view, for as long as it is and at its end",
+    "an API outage restarts the observation until its end",
     [{ at: 5 }, { at: 6, heardAt: 2 }, { at: 7, heardAt: 2 }, { at: 8 }],
     [5, 6, 7, 7],
   ],

@@ -20,7 +20,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A check that was last heard of so many hours ago. */
+/** A check whose last result is so many hours old. */
 function quiet(name: string, hours: number, metadata: Partial<PodNetworkConnectivityCheck["metadata"]> = {}): PodNetworkConnectivityCheck {
   const time = new Date(Date.now() - hours * hour).toISOString();
   const born = { creationTimestamp: "2026-10-01T00:00:00Z", ...metadata };
@@ -134,7 +134,7 @@ test("after an hour of watching, unused checks are deleted by uid and version, w
   });
 });
 
-test("an API that was away costs another hour, in which those who could not write can", async () => {
+test("an API outage adds an hour, in which sources can write again", async () => {
   const harness = new PrunerHarness().add(quiet("gone", 50), quiet("mute", 50)).begin();
   await withHarness(harness, async () => {
     await wait(50 * minute);
@@ -149,7 +149,7 @@ test("an API that was away costs another hour, in which those who could not writ
   });
 });
 
-test("a machine that slept, or a clock that was set, costs another hour", async () => {
+test("a suspend or a clock step adds an hour", async () => {
   const harness = new PrunerHarness().add(quiet("gone", 50)).begin();
   await withHarness(harness, async () => {
     await wait(50 * minute);
@@ -161,7 +161,7 @@ test("a machine that slept, or a clock that was set, costs another hour", async 
   });
 });
 
-test("a clock that is three days ahead deletes nothing that is young for the server", async () => {
+test("a clock that is three days ahead deletes nothing that is recent for the server", async () => {
   const harness = new PrunerHarness().add(quiet("recent", 72)).begin();
   harness.serverAheadMs = -72 * hour;
   await withHarness(harness, async () => {
@@ -170,7 +170,7 @@ test("a clock that is three days ahead deletes nothing that is young for the ser
   });
 });
 
-test("results that keep coming keep a check, however old they are by our clock", async () => {
+test("new results keep a check, however old they are by our clock", async () => {
   const harness = new PrunerHarness().begin();
   await withHarness(harness, async () => {
     for (let round = 0; round < 18; round += 1) {
@@ -181,7 +181,7 @@ test("results that keep coming keep a check, however old they are by our clock",
   });
 });
 
-test("a recreated check is watched from its own beginning", async () => {
+test("a recreated check is observed from its own creation", async () => {
   const twin = quiet("twin", 50);
   const harness = new PrunerHarness().add(twin).begin();
   await withHarness(harness, async () => {
@@ -194,7 +194,7 @@ test("a recreated check is watched from its own beginning", async () => {
   });
 });
 
-test("a check that changes in the last moment is left to the next look", async () => {
+test("a check that changes before its deletion is left to the next run", async () => {
   const harness = new PrunerHarness().add(quiet("busy", 50)).begin();
   harness.failure = new KubeError("Conflict", "the object has moved on");
   await withHarness(harness, async () => {
@@ -207,7 +207,7 @@ test("a check that changes in the last moment is left to the next look", async (
   });
 });
 
-test("a pod that lives keeps its check without results; one that has ended does not", async () => {
+test("a running pod keeps its check without results, a completed one does not", async () => {
   const harness = new PrunerHarness()
     .add(quiet("lives", 50), quiet("ended", 50), quiet("retired", 50, { annotations: { "plumbline.dev/retired": "x" } }))
     .begin();
@@ -218,7 +218,7 @@ test("a pod that lives keeps its check without results; one that has ended does 
   });
 });
 
-test("a node's check in Plumbline's own namespace stays while the Node is there", async () => {
+test("a check of a node in Plumbline's namespace stays while the Node exists", async () => {
   const metadata = { namespace: "shop", annotations: { "plumbline.dev/node": "n1" } };
   const harness = new PrunerHarness().add(quiet("n1", 50, metadata)).begin({ systemNamespace: "shop" });
   harness.pods.set("Node n1", {});
@@ -231,7 +231,7 @@ test("a node's check in Plumbline's own namespace stays while the Node is there"
   });
 });
 
-test("what a mesh asks for stays", async () => {
+test("a check that a mesh wants stays", async () => {
   const harness = new PrunerHarness()
     .add(quiet("wanted", 50), quiet("gone", 50))
     .begin({ wants: ({ metadata }) => metadata.name === "wanted" });
@@ -250,7 +250,7 @@ test("a check whose source may not be read does not block the others", async () 
   });
 });
 
-test("a dry run deletes nothing and says each check once", async () => {
+test("a dry run deletes nothing and lists each check once", async () => {
   const logged = vi.spyOn(log, "info");
   const harness = new PrunerHarness().add(quiet("gone", 50)).begin({ dryRun: true });
   await withHarness(harness, async () => {
@@ -260,7 +260,7 @@ test("a dry run deletes nothing and says each check once", async () => {
   });
 });
 
-test("many go one by one, thirty at a time, with a minute in between", async () => {
+test("many checks are deleted in batches of thirty, a minute apart", async () => {
   const harness = new PrunerHarness().add(...Array.from({ length: 100 }, (_, at) => quiet(`gone-${at}`, 50))).begin();
   await withHarness(harness, async () => {
     await wait(58 * minute);

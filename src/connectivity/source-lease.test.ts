@@ -4,7 +4,7 @@ import type { Lease } from "../api/core/lease.ts";
 import type { Change } from "../kube/cache/cache.ts";
 
 test.each(["web", "kube-apiserver-ip-10-0-135-158.us-west-1.compute.internal", "a".repeat(253)])(
-  "the Lease of pod %s is found again by what it carries",
+  "the Lease of pod %s is identified by its annotation",
   (pod) => {
     const metadata = { ...sourceLease(pod), namespace: "shop" };
     expect(metadata.name.length).toBeLessThanOrEqual(253);
@@ -21,7 +21,7 @@ test("an unrelated Lease belongs to no source", () => {
 
 const leaseOf = (pod: string): Lease => ({ metadata: { ...sourceLease(pod), namespace: "shop" }, spec: {} });
 
-test("a pod whose Lease was deleted is remembered while it has checks, or until it has a Lease again", () => {
+test("a pod whose Lease was deleted is kept while it has checks, or until it has a Lease again", () => {
   const checked = new Set(["shop/web", "shop/api", "shop/job"]);
   const listeners: ((change: Change<Lease>) => void)[] = [];
   const tell = (change: Change<Lease>) => listeners.forEach((listener) => listener(change));

@@ -180,7 +180,7 @@ test("a check is marked once when its source stops, and not again for an unchang
     expect([harness.reachable("shop/a"), harness.marks]).toEqual(["True ConnectDone", 1]);
   }));
 
-test("one whose results keep coming without a heartbeat is not fought over", () =>
+test("a check with new results but without a heartbeat is not marked in a loop", () =>
   withHarness(async (harness) => {
     harness.pods.fallsSilent("shop/web");
     harness.put(well(0));
@@ -207,7 +207,7 @@ test("a check without a Lease is marked when its results stop, and one that was 
     expect(harness.reachable("shop/a")).toBe("Unknown Stale");
   }));
 
-test("while the watch is broken nothing is marked, and the time starts over", () =>
+test("a broken watch marks nothing and restarts the timeout", () =>
   withHarness(async (harness) => {
     harness.put(well(0));
     await wait(10 * minute);
@@ -233,7 +233,7 @@ test("reopening the watch, as every few minutes, changes nothing", () =>
     expect(harness.reachable("shop/a")).toBe("Unknown Stale");
   }));
 
-test("a node's check is marked at once when its agent lives without the part that makes checks, and not when it has it again", () =>
+test("a check of a node is marked at once when its agent runs without checks, and no longer when it runs them again", () =>
   withHarness(async (harness) => {
     const metadata = { ...well(0).metadata, namespace: SYSTEM, annotations: { "plumbline.dev/node": "n1" } };
     harness.put({ ...well(0), metadata });
@@ -248,7 +248,7 @@ test("a node's check is marked at once when its agent lives without the part tha
     expect([harness.reachable(`${SYSTEM}/a`), harness.marks]).toEqual(["True ConnectDone", 1]);
   }));
 
-test("a node's check goes by its agent in Plumbline's own namespace, and by a pod of that name elsewhere", () =>
+test("the source of a check of a node is its agent in Plumbline's namespace, and a pod of that name elsewhere", () =>
   withHarness(async (harness) => {
     const annotations = { "plumbline.dev/node": "n1" };
     harness.agents.beats("n1");

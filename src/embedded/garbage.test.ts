@@ -66,7 +66,7 @@ const eventsLeft = () =>
     .map(({ object }) => object.metadata.name);
 
 describe("owners", () => {
-  test("what has lost its last owner goes, and what belongs to that goes too", async () => {
+  test("an object without its last owner is deleted, and so are its dependents", async () => {
     start();
     const a = owner("a");
     const middle = dependent("middle", refTo(a)).entry.object.metadata;
@@ -79,7 +79,7 @@ describe("owners", () => {
     expect(["middle", "leaf", "free"].filter((name) => there(name))).toEqual(["free"]);
   });
 
-  test("with one of two owners gone an object stays and forgets that one", async () => {
+  test("an object with one of two owners deleted stays and loses that owner reference", async () => {
     start();
     const [a, b] = [owner("a"), owner("b")];
     dependent("both", refTo(a), refTo(b));
@@ -88,7 +88,7 @@ describe("owners", () => {
     expect(there("both")?.metadata.ownerReferences).toEqual([refTo(b)]);
   });
 
-  test("owners of kinds that are not served are taken for alive, and so is a namespaced owner of something that is in no namespace", async () => {
+  test("owners of unknown kinds, and namespaced owners of cluster-scoped objects, count as existing", async () => {
     start();
     dependent("foreign", { apiVersion: "example.com/v1", kind: "Thing", name: "x", uid: "x" });
     store.create(nodes, undefined, {
@@ -100,7 +100,7 @@ describe("owners", () => {
     expect([there("foreign"), store.find(nodes, { name: "n1" })]).not.toContain(undefined);
   });
 
-  test("work that was left when the process ended is done at the next start", async () => {
+  test("unfinished work is done at the next start", async () => {
     dependent("stray", refTo({ name: "none", uid: "none" }));
     store.create(namespaces, undefined, { apiVersion: "v1", kind: "Namespace", metadata: { name: "going" } });
     store.create(maps, "going", configMap("m"));
@@ -110,7 +110,7 @@ describe("owners", () => {
     expect([there("stray"), store.find(namespaces, { name: "going" }), store.collection(maps).size]).toEqual([undefined, undefined, 0]);
   });
 
-  test("an object of a file stays, whatever its owner is", async () => {
+  test("an object of a file stays, whatever its owner", async () => {
     start();
     for (const [name, source] of Object.entries({
       theirs: { path: "a.yaml", line: 1 },
@@ -124,7 +124,7 @@ describe("owners", () => {
   });
 });
 
-test("a namespace with more in it than is done at once is emptied too, also when finalizers hold all of it", async () => {
+test("a namespace with more objects than one batch is emptied, also when all have finalizers", async () => {
   start();
   store.create(namespaces, undefined, { apiVersion: "v1", kind: "Namespace", metadata: { name: "big" } });
   const stored = { finalizers: ["example.com/hold"] };
@@ -141,7 +141,7 @@ test("a namespace with more in it than is done at once is emptied too, also when
   expect([store.collection(maps).size, store.find(namespaces, { name: "big" })]).toEqual([0, undefined]);
 });
 
-test("events go an hour after they were last seen", async () => {
+test("Events are deleted an hour after their last occurrence", async () => {
   start();
   event("old", {});
   event("repeated", { lastTimestamp: new Date(Date.now() + 1_800_000).toISOString() });
@@ -156,7 +156,7 @@ test("events go an hour after they were last seen", async () => {
   expect(eventsLeft()).toEqual([]);
 });
 
-test("while nothing can be written it tries again, ever more slowly, and loses nothing", async () => {
+test("failed writes are retried with backoff, and nothing is lost", async () => {
   start();
   const a = owner("a");
   dependent("red", refTo(a));

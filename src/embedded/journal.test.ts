@@ -63,7 +63,7 @@ const names = (store: Store) =>
     .list()
     .map(({ object }) => object.metadata.name);
 
-test("objects, revisions and declarations are there again, in a file of the owner's alone", async () => {
+test("objects, revisions and declarations are restored from a file that only its owner can read", async () => {
   const first = open();
   const declaration = { manifest: { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a" } }, source: { path: "a.yaml", line: 3 } };
   const { entry } = first.store.create(maps, "default", configMap("a", { x: "y" }), { declaration });
@@ -77,7 +77,7 @@ test("objects, revisions and declarations are there again, in a file of the owne
   expect(second.store.get(maps, ref).object).toEqual(entry.object);
   expect(second.store.declarationOf(maps, ref)).toEqual(declaration);
   expect(names(second.store)).toEqual(["a"]);
-  // What a power cut may have taken is never told anew.
+  // A revision that a power cut may have lost is never assigned again.
   expect(second.store.create(maps, "default", configMap("c")).entry.revision).toBe(1_000_001);
   await second.journal.close();
 });
@@ -104,14 +104,14 @@ test("a damaged file is moved aside, and everything readable stays", async () =>
   await third.journal.close();
 });
 
-test("a file that is all garbage is set aside too", async () => {
+test("a file without a valid line is moved aside too", async () => {
   writeFileSync(path, "this is\nno state\n");
   const { journal, store, damage } = open();
   expect([names(store), damage?.lost.length]).toEqual([[], 2]);
   await journal.close();
 });
 
-test("the file of another version is left as it is, and so is one that cannot be read", () => {
+test("a file of another version, or one that cannot be read, is not changed", () => {
   const foreign = checked(Buffer.from(JSON.stringify({ format: 2 })));
   writeFileSync(path, foreign);
   expect(() => open()).toThrow(
@@ -217,7 +217,7 @@ test("a change that is stored during a rewrite is not lost when the disk is full
   expect(await afterRestart()).toEqual({ names: ["big", "during", "after"], damage: undefined });
 });
 
-test("without free descriptors a rewrite ends in the state file, and no other file gets a line of it", async () => {
+test("without free file descriptors a rewrite writes only to the state file", async () => {
   const { journal, store } = open({ compactAboveBytes: 20_000 });
   await untilRewriteBegins(store);
   replaceInFileSystem("openSync", () => () => {
@@ -234,7 +234,7 @@ test("without free descriptors a rewrite ends in the state file, and no other fi
   expect(await afterRestart()).toEqual({ names: ["big", "after"], damage: undefined });
 });
 
-test("a rewrite that fails and cannot be cleaned up leaves the process and the state as they are", async () => {
+test("a rewrite that fails and cannot be cleaned up does not affect the process and the state", async () => {
   const { journal, store } = open({ compactAboveBytes: 20_000 });
   replaceInFileSystem("rmSync", () => () => {
     throw systemError("EROFS");
@@ -256,7 +256,7 @@ test.for([
   ["zeros, as a power cut leaves them", Buffer.alloc(3_000)],
   ["fewer zeros than a header has bytes", Buffer.alloc(5)],
   ["one damaged line without an end", Buffer.from('0badc0de {"revision":3,"resource":"configmaps","key":"default/b","obj')],
-] as const)("a state file of %s is set aside and reported, not overwritten", async ([, content]) => {
+] as const)("a state file of %s is moved aside and reported, not overwritten", async ([, content]) => {
   writeFileSync(path, content);
   const { journal, damage } = open();
   expect(damage?.lost).toHaveLength(1);
@@ -266,9 +266,9 @@ test.for([
 
 test.for([
   ["at the end", (lines: Buffer) => Buffer.concat([lines, Buffer.alloc(4_096)]), []],
-  ["before a line that is whole", (lines: Buffer, last: Buffer) => Buffer.concat([lines, Buffer.alloc(4_096), last]), ["c"]],
+  ["before a complete line", (lines: Buffer, last: Buffer) => Buffer.concat([lines, Buffer.alloc(4_096), last]), ["c"]],
   ["before half a line", (lines: Buffer, last: Buffer) => Buffer.concat([lines, Buffer.alloc(100), last.subarray(0, 20)]), []],
-] as const)("zeros %s of a state file are reported, and every whole line is kept", async ([, damage, more]) => {
+] as const)("zeros %s of a state file are reported, and every complete line is kept", async ([, damage, more]) => {
   const first = open();
   for (const name of ["a", "b", "c"]) first.store.create(maps, "default", configMap(name));
   await first.journal.close();
@@ -285,7 +285,7 @@ test.for([
   expect(await afterRestart()).toEqual({ names: ["a", "b", ...more, "d"], damage: undefined });
 });
 
-test.for([0, 1, HEADER.length - 1])("a state file that ends after %d bytes of its header is begun again", async (length) => {
+test.for([0, 1, HEADER.length - 1])("a state file that ends after %d bytes of its header is started again", async (length) => {
   writeFileSync(path, HEADER.subarray(0, length));
   const { journal, damage } = open();
   expect(damage).toBeUndefined();
@@ -306,7 +306,7 @@ test("an incomplete last line is dropped, and the next record starts on its own 
   await third.journal.close();
 });
 
-test("objects of a kind that is no longer served are kept for when it is again", async () => {
+test("objects of a kind that is no longer served are kept until it is served again", async () => {
   const first = open();
   first.store.create(maps, "default", configMap("a"));
   await first.journal.close();

@@ -3,7 +3,7 @@ import { failureText } from "./labels.ts";
 import { type Zones, resultOf } from "./check-result.ts";
 import { ago, check, failing, NOW, noZones, reachableCheck } from "../testing/checks.ts";
 
-test("what a mesh has noted on its check is who tries, where, and what the target is", () => {
+test("the annotations of a mesh have source, location and target of a check", () => {
   const marks = {
     "plumbline.dev/node": "n1",
     "plumbline.dev/source-node": "n1",
@@ -82,12 +82,12 @@ test("a check that is not probed, or never was, has no result", () => {
 
 const reported = (minutes: number) => resultOf(check("a", "10.0.0.1:80", reachableCheck("10.0.0.1:80", ago(minutes))), noZones, NOW);
 
-test("a result that is half an hour old is none, whatever the condition still says", () => {
+test("a result older than half an hour does not count, whatever the condition says", () => {
   expect(reported(29)).toMatchObject({ verdict: "reached" });
   expect(reported(31)).toMatchObject({ verdict: "unknown", reason: "Stale", since: Date.parse(ago(31)) });
 });
 
-test("a target that is none is still told of", () => {
+test("an invalid target is listed", () => {
   expect(resultOf(check("a", "::1:80", {}), noZones, NOW).target).toEqual({
     endpoint: "::1:80",
     host: "::1:80",
@@ -103,6 +103,6 @@ test.each([
   ["Failed to resolve web; no such name", "No such name"],
   ["dial tcp 10.0.0.1:80: i/o timeout", "I/o timeout"],
   ["", ""],
-])("why %j failed is %j", (message, why) => {
+])("the cause of message %j is %j", (message, why) => {
   expect(failureText(message)).toBe(why);
 });

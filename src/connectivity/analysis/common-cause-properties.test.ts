@@ -58,7 +58,7 @@ function always<T>(arbitrary: fc.Arbitrary<T>, holds: (value: T) => void): void 
 
 const suffers = (one: CheckResult, cause: Hypothesis) => causesOf(one).some((other) => keyOfCause(other) === keyOfCause(cause));
 
-test("one cause in a mesh is named first, or among what cannot be told apart from it, and nothing else is", () => {
+test("a single cause in a mesh is reported first, or among indistinguishable ones, and no other is", () => {
   always(fc.tuple(pairs, fc.nat(), fc.nat()), ([list, which, nth]) => {
     const well = list.map(({ from, to, die }) => checkResult(from, to, die % 10 === 0 ? "unknown" : "reached", "Stale"));
     const known = well.filter(({ verdict }) => verdict === "reached");
@@ -86,7 +86,7 @@ const anything = pairs.map((list) =>
   }),
 );
 
-test("no failing check is without a sentence, and no sentence without a failing check", () => {
+test("every failing check has a sentence, and every sentence a failing check", () => {
   always(anything, (all) => {
     const blamed = commonCauses(all);
     const failing = all.filter(({ verdict }) => verdict === "failed");
@@ -108,7 +108,7 @@ const WITHIN: Partial<Record<Hypothesis["scope"], (one: CheckResult, name: strin
   zone: ({ source: from, target: to }, name) => from.zone === name || to.zone === name,
 };
 
-test("nothing is blamed that also works", () => {
+test("nothing that also works is reported as the cause", () => {
   always(anything, (all) => {
     for (const { cause } of commonCauses(all)) {
       if (!cause) continue;
@@ -121,7 +121,7 @@ test("nothing is blamed that also works", () => {
 
 const sentences = (list: readonly CheckResult[]) => commonCauses(list).map(({ sentence }) => sentence);
 
-test("the order in which checks come changes nothing", () => {
+test("the result does not depend on the order of the checks", () => {
   always(anything, (all) => {
     expect(sentences(all.toReversed())).toEqual(sentences(all));
   });

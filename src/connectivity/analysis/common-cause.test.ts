@@ -24,7 +24,7 @@ const sentences = (all: readonly CheckResult[]) => commonCauses(all).map(({ sent
 const unknown = ({ source: from, target: to }: CheckResult, why: string) => checkResult(from, to, "unknown", why);
 const pod = (name: string) => source(`c/n9/shop/${name}`);
 
-describe("what fails is one", () => {
+describe("the common cause is one", () => {
   test.each<[string, CheckResult[], string]>([
     [
       "source",
@@ -37,17 +37,17 @@ describe("what fails is one", () => {
       "10.1.2.1:80 (endpoint of Service shop/web on node n2) is unreachable: all 4 checks fail, from 4 sources (Connection refused), while all of these sources reach other targets",
     ],
     [
-      "node, and what stays on it works",
+      "node whose local checks work",
       whole((from, to) => (from === n2) !== (to.node === "n2")),
       "Node n2 is isolated: all 17 checks fail, from 4 sources to 13 targets (Connection timed out), while 31 other checks succeed",
     ],
     [
-      "node, and a Service answers on it",
+      "node on which a Service answers",
       whole((from, to) => (from === n2) !== (to.node === "n2") && !(from === n2 && to === db)),
       "Node n2 is isolated: all 16 checks fail, from 4 sources to 12 targets (Connection timed out), while 32 other checks succeed",
     ],
     [
-      "node that is heard from",
+      "node that reports",
       whole((from, to) => from !== n2 && to.node === "n2"),
       "No connection works into node n2: all 6 checks fail, from 3 sources to 2 targets (Connection timed out), while all of these sources reach other targets",
     ],
@@ -57,12 +57,12 @@ describe("what fails is one", () => {
       "No connection works from or to zone b: all 30 checks fail, from 4 sources to 13 targets (Connection timed out), while 18 other checks succeed",
     ],
     [
-      "way between zones",
+      "path between zones",
       whole((from, to) => to.zone !== undefined && from.zone !== to.zone),
       "No connection works between zone a and zone b: all 14 checks fail, from 4 sources to 7 targets (Connection timed out), while 34 other checks succeed",
     ],
     [
-      "way between nodes",
+      "path between nodes",
       whole((from, to) => from === n1 && to.node === "n3"),
       "No connection works from node n1 to node n3: both checks fail, to 2 targets (Connection timed out), while 46 other checks succeed",
     ],
@@ -72,7 +72,7 @@ describe("what fails is one", () => {
       "Service shop/web is unreachable at its address: all 4 checks fail, from 4 sources (Connection timed out), while its endpoints are reachable (12 of 12 checks): the pods work",
     ],
     [
-      "service address whose endpoints nobody tries",
+      "service address whose endpoints are not checked",
       whole((_, to) => to === db),
       "Service shop/db is unreachable at its address: all 4 checks fail, from 4 sources (Connection timed out), while all of these sources reach other targets; its endpoints are not checked, so the pods may be the cause",
     ],
@@ -82,12 +82,12 @@ describe("what fails is one", () => {
       "Service shop/web is unreachable at its address and at its endpoints: all 16 checks fail, from 4 sources to 4 targets (Connection refused), while all of these sources reach other targets",
     ],
     [
-      "way to reach services",
+      "path to Services",
       whole((_, to) => isService(to)),
       "No Service is reachable at its address: all 8 checks fail, from 4 sources to 2 targets (Connection timed out), while 40 other checks succeed",
     ],
     [
-      "node's way to reach services",
+      "path of a node to Services",
       whole((from, to) => from === n3 && isService(to)),
       "Node n3 reaches no Service at its address: both checks fail, to 2 targets (Connection timed out), while 10 other checks of it succeed",
     ],
@@ -97,7 +97,7 @@ describe("what fails is one", () => {
       "No name can be resolved: all 8 checks fail, from 4 sources to 2 targets (The name server did not answer in time), while 40 other checks succeed",
     ],
     [
-      "node's name server",
+      "name server of a node",
       whole((from, to) => from === n1 && to.hostType === "name", "The name server did not answer in time"),
       "Node n1 cannot resolve any name: both checks fail, to 2 targets (The name server did not answer in time), while 10 other checks of it succeed",
     ],
@@ -128,7 +128,7 @@ describe("what fails is one", () => {
     ],
     ["whole", whole(() => true), "No target is reachable: all 48 checks fail, from 4 sources to 13 targets (Connection timed out)"],
     [
-      "node with two pods that try",
+      "node with two source pods",
       [...whole(() => false), ...mesh([pod("one"), pod("two")], targets, () => "Network is unreachable")],
       "No source on node n9 reaches any target: all 26 checks fail, from 2 sources to 13 targets (Network is unreachable), while others reach all of them; the cause may also be zone c, which no other check covers",
     ],
@@ -137,15 +137,15 @@ describe("what fails is one", () => {
   });
 });
 
-describe("what cannot be told is not told", () => {
+describe("no certain cause is reported for", () => {
   test.each<[string, CheckResult[], string]>([
     [
-      "a target that one source tries",
+      "a target with one source",
       [...whole(() => false), checkResult(n1, target("198.51.100.1:443"), "failed")],
       "198.51.100.1:443 is unreachable: the one check fails (Connection timed out), while that source reaches other targets; only node n1 checks it, so the cause is the target or the path from there",
     ],
     [
-      "a source that tries one target",
+      "a source with one target",
       [...whole(() => false), checkResult(pod("cron"), db, "failed")],
       "Pod shop/cron reaches no target: the one check fails (Connection timed out), while others reach it; it checks only 10.96.0.6:5432, so the cause is the source or the path from it",
     ],
@@ -155,7 +155,7 @@ describe("what cannot be told is not told", () => {
       "Node n1 reaches no target: all 12 checks fail, to 12 targets (Connection timed out); no other source has results, so the source may not be the cause",
     ],
     [
-      "nothing but one target",
+      "the only target",
       mesh(sources, [registry], () => "Connection timed out"),
       "registry.example:443 is unreachable: all 4 checks fail, from 4 sources (Connection timed out); no other target is checked, so the target may not be the cause",
     ],
@@ -165,7 +165,7 @@ describe("what cannot be told is not told", () => {
       "registry.example:443 is unreachable: the one check fails (No such name); only one check has a result, so the cause cannot be narrowed down",
     ],
     [
-      "a source that says why it does not try another target",
+      "a source with a reason not to probe another target",
       [
         ...mesh([n1], [registry, target("10.0.0.9:80")], () => "Connection timed out"),
         unknown(checkResult(n1, target("169.254.169.254:80"), "failed"), "TargetRefused"),
@@ -173,17 +173,17 @@ describe("what cannot be told is not told", () => {
       "Node n1 reaches no target: both checks fail, to 2 targets (Connection timed out); no other source has results, so the source may not be the cause",
     ],
     [
-      "a node from which nothing is heard",
+      "a node that does not report",
       whole((_, to) => to.node === "n2", "No route to host").map((one) => (one.source === n2 ? unknown(one, "Stale") : one)),
       "No target on node n2 is reachable: all 6 checks fail, from 3 sources to 2 targets (No route to host), while all of these sources reach other targets, and the sources there do not report (12 checks)",
     ],
     [
-      "a target that some reach",
+      "a target that some sources reach",
       whole((from, to) => to === registry && from !== n1, "Connection refused"),
       "registry.example:443 is unreachable from node n2, node n3 and node n4 (Connection refused), while 1 other source reaches it, so the target itself works",
     ],
     [
-      "a source that reaches some",
+      "a source that reaches some targets",
       whole((from, to) => from === n1 && [web3, db, registry].includes(to)),
       "Node n1 does not reach 10.1.3.1:80, 10.96.0.6:5432 and registry.example:443 (Connection timed out), while it reaches 9 other targets, so the source itself works",
     ],
@@ -200,7 +200,7 @@ describe("what cannot be told is not told", () => {
     ]);
   });
 
-  test("checks that are not tried say why", () => {
+  test("checks that are not probed, with their reason", () => {
     const check: CheckResult = {
       ...checkResult(n1, target("127.0.0.1:80"), "unknown", "TargetRefused"),
       message: "127.0.0.1 is a loopback address",
@@ -211,7 +211,7 @@ describe("what cannot be told is not told", () => {
   });
 });
 
-test("what two causes explain is told in two sentences, the larger one first", () => {
+test("two causes are two sentences, the larger one first", () => {
   expect(sentences(whole((from, to) => from === n4 || to.hostType === "IPv6" || to === web2))).toEqual([
     "Node n4 reaches no target: all 12 checks fail, to 12 targets (Connection timed out), while others reach 9 of them",
     "No target is reachable over IPv6: all 8 checks fail, from 4 sources to 2 targets (Connection timed out), while 27 other checks succeed",
@@ -219,7 +219,7 @@ test("what two causes explain is told in two sentences, the larger one first", (
   ]);
 });
 
-test("failures that have nothing in common are told of together when they are many", () => {
+test("many failures without a common cause are combined into one sentence", () => {
   const many = Array.from({ length: 30 }, (_, at) => source(`a/m${at}`));
   const far = Array.from({ length: 30 }, (_, at) => target(`10.2.0.${at}:80`));
   const apart = (most: number) => (from: ResultSource, to: ResultTarget) =>
@@ -232,7 +232,7 @@ test("failures that have nothing in common are told of together when they are ma
   ]);
 });
 
-test("a name that is reached at some of its addresses is told of, and blamed for nothing", () => {
+test("a name that is reached at some of its addresses is listed and is no cause", () => {
   const message = "1 of 2 addresses failed: Failed connect to registry.example:443; Network is unreachable (fd00::1)";
   const all = whole(() => false).map((one): CheckResult =>
     one.target === registry && one.source !== n1 ? Object.assign(one, { message, isPartial: true } as const) : one,

@@ -15,7 +15,7 @@ const time = (at: number | undefined) => at && new Date(at).toISOString().slice(
 const printed = ({ outages, brokenAfter, brokenBy, restoredAfter, restoredBy, state }: Incident) =>
   `${outages.length} broke ${time(brokenAfter) ?? "?"}-${time(brokenBy)}, ${state} ${time(restoredAfter)}-${time(restoredBy) ?? "?"}`;
 
-test("outages that can have begun together are one incident, and each source narrows down when", () => {
+test("outages that may have started together are one incident, and each source narrows down its start", () => {
   const one = check("a", "10.0.0.1:80", failing("10.0.0.1:80", ago(9, 10), { startedAfter: ago(10, 10) }));
   const other = check("b", "10.0.0.1:80", failing("10.0.0.1:80", ago(8, 50), { startedAfter: ago(9, 50), time: ago(0, 50) }));
   const later = check("c", "10.0.0.1:80", failing("10.0.0.1:80", ago(5), { startedAfter: ago(6) }));
@@ -25,7 +25,7 @@ test("outages that can have begun together are one incident, and each source nar
   ]);
 });
 
-test("what began together and was not fixed together is two", () => {
+test("outages that started together and ended apart are two incidents", () => {
   const bounds = { startedAfter: ago(61), endedAfter: ago(41) };
   const early = check("a", "10.0.0.1:80", restoredCheck("10.0.0.1:80", ago(60), ago(40), bounds));
   const late = check("b", "10.0.0.1:80", restoredCheck("10.0.0.1:80", ago(60), ago(20), { ...bounds, endedAfter: ago(21) }));
@@ -37,7 +37,7 @@ test("what began together and was not fixed together is two", () => {
   expect(found[0] && found[1] && overlap(found[0], found[1])).toBe(true);
 });
 
-test("incidents one after the other do not overlap", () => {
+test("successive incidents do not overlap", () => {
   const [last, first] = incidents([
     check("a", "10.0.0.1:80", restoredCheck("10.0.0.1:80", ago(60), ago(40))),
     check("b", "10.0.0.1:80", failing("10.0.0.1:80", ago(40))),
@@ -45,14 +45,14 @@ test("incidents one after the other do not overlap", () => {
   expect(last && first && overlap(last, first)).toBe(false);
 });
 
-test("an outage whose source fell silent is neither open nor over", () => {
+test("an outage whose source stopped reporting is neither open nor over", () => {
   const [silent] = incidents([check("a", "10.0.0.1:80", failing("10.0.0.1:80", ago(90), { time: ago(45) }))]);
   expect(silent && printed(silent)).toBe("1 broke ?-10:30:00, unknown 11:15:00-?");
   const [retired] = incidents([check("a", "10.0.0.1:80", failing("10.0.0.1:80", ago(90)), { "plumbline.dev/retired": ago(5) })]);
   expect(retired?.state).toBe("unknown");
 });
 
-test("what an incident had in common is told from what all checks said then", () => {
+test("the common cause of an incident comes from the results of all checks at that time", () => {
   const checks = [
     check("a", "10.0.0.1:80", restoredCheck("10.0.0.1:80", ago(60), ago(40))),
     check("b", "10.0.0.1:80", restoredCheck("10.0.0.1:80", ago(60, 20), ago(40, 20))),

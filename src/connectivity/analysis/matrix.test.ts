@@ -24,7 +24,7 @@ function drawn({ rows, fields }: Matrix): string[] {
   });
 }
 
-test("a small matrix is shown as it is, in the order in which people count", () => {
+test("a small matrix is complete and in natural order", () => {
   const [n2, n10] = [source("a/n2"), source("a/n10")];
   const [web, dns] = [target("10.0.0.1:80"), target("dns.example:53")];
   const matrix = matrixOf([
@@ -37,7 +37,7 @@ test("a small matrix is shown as it is, in the order in which people count", () 
   expect(matrix.fields[0]?.[1]).toEqual({ reached: 0, failed: 1, lookups: 1, unknown: 0 });
 });
 
-test("500 nodes that are well are one row and one column", () => {
+test("500 healthy nodes are one row and one column", () => {
   expect(drawn(matrixOf(sparse(() => false)))).toEqual(["500: 1500/0"]);
 });
 

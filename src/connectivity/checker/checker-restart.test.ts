@@ -7,7 +7,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-test("what happened while the API was away is all there after a kill, in order, and told of once", async () => {
+test("results of an API outage are complete and in order after a kill, with one Event each", async () => {
   const key = harness().add("c");
   await harness().start();
   await pass(2 * MINUTE);
@@ -86,7 +86,7 @@ test("an outage continues over a restart, and lists the time without probes", as
   expect(harness().status(key).outages?.[0]?.message).toMatch(/; not tried from 2026-11-16T08:0\d:\d\dZ to 2026-11-16T08:3\d:\d\dZ$/);
 });
 
-test("one that was called Stale while its source was gone has flipped when the next result comes", async () => {
+test("a check that became Stale while its source was gone changes its condition with the next result", async () => {
   const key = harness().add("c");
   await harness().start();
   await pass(3 * MINUTE);
@@ -99,7 +99,7 @@ test("one that was called Stale while its source was gone has flipped when the n
   expect(harness().condition(key)?.lastTransitionTime).toMatch(/^2026-11-16T08:3/);
 });
 
-test("Stale, which the controller said before this source had anything to write, is taken back with the next result", async () => {
+test("a Stale condition from before the first write of the source is replaced with the next result", async () => {
   vi.spyOn(Math, "random").mockReturnValue(0.9);
   const key = harness().add("c", TARGET, { annotations: { [checkpointAnnotation]: "600" } });
   await harness().start();
@@ -112,7 +112,7 @@ test("Stale, which the controller said before this source had anything to write,
   expect(harness().verdict(key)).toBe("True ConnectDone");
 });
 
-test("what the API shows counts where the journal is lost", async () => {
+test("the status in the API counts if the journal is lost", async () => {
   const key = harness().add("c");
   harness().broken.set(TARGET, "Connection refused");
   await harness().start();
@@ -126,7 +126,7 @@ test("what the API shows counts where the journal is lost", async () => {
   expect(harness().events).toHaveLength(1);
 });
 
-test("a view that is not whole yet makes the journal forget nothing", async () => {
+test("an incomplete cache does not remove records from the journal", async () => {
   const key = harness().add("c");
   harness().api.faults.push(...Array.from({ length: 1_000 }, () => "lost" as const));
   await harness().start();
@@ -184,7 +184,7 @@ test("a source that starts while the API is unreachable continues its checks, an
   expect(harness().tried).not.toContain("10.0.0.9:1");
 });
 
-test("a target that was edited while the source did not run is another one, also where the journal is lost", async () => {
+test("a target that was edited while the source did not run starts a new history, also if the journal is lost", async () => {
   const key = harness().add("c");
   harness().broken.set(TARGET, "Connection refused");
   await harness().start();

@@ -6,7 +6,7 @@ import { MINUTE, pass, TARGET, useCheckerHarness } from "../testing/checker-harn
 const harness = useCheckerHarness();
 const unreachable = async () => (await checksUnreachable.get()).values[0]?.value ?? 0;
 
-test("a check is tried every minute, and only by its own source", async () => {
+test("a check is probed every minute, and only by its own source", async () => {
   const [mine, theirs] = [harness().add("mine"), harness().add("theirs", "10.0.0.9:80", { sourcePod: "p2" })];
   await harness().start();
   await pass(10 * MINUTE);
@@ -18,7 +18,7 @@ test("a check is tried every minute, and only by its own source", async () => {
   expect(harness().tried.length).toBeLessThanOrEqual(12);
 });
 
-test("an outage is written when it begins and when it ends, with the times at which it did, and told of once each", async () => {
+test("the start and the end of an outage are written with their times, with one Event each", async () => {
   const key = harness().add("c");
   await harness().start();
   await pass(3 * MINUTE);
@@ -41,7 +41,7 @@ test("an outage is written when it begins and when it ends, with the times at wh
   ]);
 });
 
-test("those that are not reached are counted until they are reached or gone", async () => {
+test("unreachable targets are counted until they are reached or deleted", async () => {
   const before = await unreachable();
   const key = harness().add("c");
   harness().broken.set(TARGET, "No route to host");
@@ -78,7 +78,7 @@ test("a check that is deleted and created again starts with an empty history", a
   expect(harness().outages(key)).toEqual([]);
 });
 
-test("what somebody clears or edits in the status comes back", async () => {
+test("foreign changes of the status are reverted", async () => {
   const key = harness().add("c");
   await harness().start();
   await pass(3 * MINUTE);
@@ -91,7 +91,7 @@ test("what somebody clears or edits in the status comes back", async () => {
   expect(harness().status(key).failures).toBeUndefined();
 });
 
-test("Stale, which the controller said meanwhile, is taken back", async () => {
+test("a Stale condition of the controller is replaced", async () => {
   const key = harness().add("c");
   await harness().start();
   await pass(3 * MINUTE);
@@ -103,7 +103,7 @@ test("Stale, which the controller said meanwhile, is taken back", async () => {
   expect(harness().condition(key)?.lastTransitionTime).toBe(since);
 });
 
-test("another target is tried at once, and an open outage ends with the old one", async () => {
+test("a new target is probed at once, and the open outage of the old one ends", async () => {
   const key = harness().add("c");
   harness().broken.set(TARGET, "Connection refused");
   await harness().start();
@@ -118,7 +118,7 @@ test("another target is tried at once, and an open outage ends with the old one"
   expect(harness().status(key).failures).not.toEqual([]);
 });
 
-test("a target that stays unreachable when it is changed is False since before, and in a new outage", async () => {
+test("a new target that is unreachable too keeps lastTransitionTime and starts a new outage", async () => {
   const key = harness().add("c");
   harness().broken.set("2379", "Connection refused");
   await harness().start();
@@ -133,7 +133,7 @@ test("a target that stays unreachable when it is changed is False since before, 
   expect(harness().condition(key)).toMatchObject({ status: "False", lastTransitionTime: since, observedGeneration: 2 });
 });
 
-test("an edit that leaves the target as it is counts as observed, without a new result", async () => {
+test("an edit that keeps the target is observed without a new result", async () => {
   const key = harness().add("c");
   await harness().start();
   await pass(2 * MINUTE);
@@ -146,7 +146,7 @@ test.each([
   ["10.0.0.1", "InvalidTarget", 'Target "10.0.0.1": port missing; use host:port'],
   ["127.0.0.1:22", "TargetRefused", "127.0.0.1 is a loopback address; allow it with --allow-target 127.0.0.1/32"],
   ["169.254.169.254:80", "TargetRefused", "169.254.169.254 is a link-local address; allow it with --allow-target 169.254.169.254/32"],
-])("%s is never tried, and the check says why: %s", async (target, reason, message) => {
+])("%s is never probed, and the condition has the reason: %s", async (target, reason, message) => {
   const key = harness().add("c", target);
   await harness().start();
   await pass(3 * MINUTE);
@@ -155,7 +155,7 @@ test.each([
   expect(harness().api.take()).toEqual([`patchStatus ${key}`]);
 });
 
-test("an edit that leaves a target that cannot be tried counts as observed, also one while the source did not run", async () => {
+test("an edit that keeps an invalid target is observed, also one while the source did not run", async () => {
   const key = harness().add("c", "10.0.0.1");
   const edited = (generation: number) => harness().api.edit(key, ({ metadata }) => ({ metadata: { ...metadata, generation } }));
   await harness().start();
@@ -190,7 +190,7 @@ test("a retired check is not probed, keeps its history, and continues when it is
   expect(harness().verdict(key)).toBe("True ConnectDone");
 });
 
-test("a source that cannot try says so while there is no result, and no outage opens", async () => {
+test("a source that cannot probe reports so while there is no result, without an outage", async () => {
   const key = harness().add("c");
   harness().broken.set(TARGET, "fault The checker is out of file descriptors (EMFILE)");
   await harness().start();
@@ -230,7 +230,7 @@ test("after several local faults in a row the result is unknown until the target
 });
 
 test.each(["busy", "lost", "answer-lost", "rejected", "not-found"] as const)(
-  "a write that fails (%s) is made up for, and tells nothing twice",
+  "a write that fails (%s) is repeated without duplicate Events",
   async (fault) => {
     const key = harness().add("c");
     await harness().start();
@@ -246,7 +246,7 @@ test.each(["busy", "lost", "answer-lost", "rejected", "not-found"] as const)(
   },
 );
 
-test("a check that is deleted is neither tried nor written any more", async () => {
+test("a deleted check is neither probed nor written", async () => {
   const key = harness().add("c");
   await harness().start();
   await pass(MINUTE);
@@ -259,7 +259,7 @@ test("a check that is deleted is neither tried nor written any more", async () =
   expect(harness().api.take()).toEqual([]);
 });
 
-test("while nothing happens, a check is written once per checkpoint, and the lists come out whole", async () => {
+test("without changes a check is written once per checkpoint, with complete lists", async () => {
   const [often, rarely] = [
     harness().add("often"),
     harness().add("seldom", "10.0.0.2:80", { annotations: { [checkpointAnnotation]: "600" } }),
@@ -292,7 +292,7 @@ test("checks that failed together are not refreshed together", async () => {
   expect(perMinute.filter((writes) => writes > 0).length).toBeGreaterThanOrEqual(7);
 });
 
-test("the last word is written at the end", async () => {
+test("the final result is written at the stop", async () => {
   const key = harness().add("c", TARGET, { annotations: { [checkpointAnnotation]: "600" } });
   await harness().start();
   await pass(5 * MINUTE);

@@ -14,7 +14,7 @@ async function bothStarted() {
   return later;
 }
 
-test("of two processes that make one check the later one has it, and the earlier neither writes nor tries", async () => {
+test("of two processes for one check the later one owns it, and the earlier neither writes nor probes", async () => {
   const key = harness().add("c");
   const later = await bothStarted();
   const [tried, writes] = [harness().tried.length, later.tried.length];
@@ -39,7 +39,7 @@ test("the later claim reports at once when another process still writes", async 
   expect(harness().status(key).writer).toMatchObject({ name: later.name });
 });
 
-test("what the later one saw stays, and is told of once", async () => {
+test("results of the later process stay, with one Event each", async () => {
   const key = harness().add("c");
   const later = await bothStarted();
   later.broken.set(TARGET, "No route to host");
@@ -76,7 +76,7 @@ test("when the controller marks the check stale, the earlier process continues a
   expect(harness().verdict(key)).toBe("True ConnectDone");
 });
 
-test("an API that is not heard is no rival that fell silent", async () => {
+test("an unreachable API does not count as a later process that stopped", async () => {
   const key = harness().add("c");
   const later = await bothStarted();
   const tried = harness().tried.length;
@@ -100,7 +100,7 @@ test("a check that is not probed does not change its owner", async () => {
   expect(harness().api.take()).toEqual([]);
 });
 
-test("of a check that appears while both run one has it", async () => {
+test("one of two running processes owns a new check", async () => {
   const later = await bothStarted();
   const key = harness().add("c");
   await pass(2 * MINUTE);
@@ -111,7 +111,7 @@ test("of a check that appears while both run one has it", async () => {
   expect(harness().status(key).writer).toMatchObject({ name: later.name, term: 1 });
 });
 
-test("one that has not heard of the later one yet finds out when it writes, and leaves the check as it is", async () => {
+test("a process that does not know of a later one detects it at its write, and leaves the check unchanged", async () => {
   const key = harness().add("c");
   await harness().start();
   await pass(3 * MINUTE);

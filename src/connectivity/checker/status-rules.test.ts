@@ -13,7 +13,7 @@ test.each([
   ["an outage that began and ended meanwhile", published(ok(0)), published(ok(0), failed(60), ok(120)), true],
   ["one more success", published(ok(0)), published(ok(0), ok(60)), false],
   ["one more failure of the same kind", published(failed(0)), published(failed(0), failed(60)), false],
-])("%s: whether it goes before refreshes", (_what, existing, next, isNews) => {
+])("%s: whether it is written before refreshes", (_what, existing, next, isNews) => {
   expect(STATUS_RULES.transition(existing, next)).toBe(isNews);
 });
 
@@ -27,7 +27,7 @@ test.each([
   ["86400", 1, 600_000],
   ["often", 1_000, 200_000],
   ["", 1_000, 60_000],
-])("with the annotation %j and %i checks, nothing new is written after %i ms", (annotation, checks, expected) => {
+])("with annotation %j and %i checks, an unchanged status is written after %i ms", (annotation, checks, expected) => {
   const annotations = annotation === undefined ? {} : { [checkpointAnnotation]: annotation };
   const check = { apiVersion: "", kind: "", metadata: { name: "c", annotations }, spec: { targetEndpoint: "10.0.0.1:80" } };
   expect(checkpointMs(check, checks)).toBe(expected);

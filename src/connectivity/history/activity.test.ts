@@ -22,11 +22,11 @@ test.each<[string, Status | undefined, number]>([
   ["a failure", { successes: [entry(3)], failures: [entry(4)] }, 4],
   ["the start of an outage", { outages: [{ start: at(6) }] }, 6],
   ["the end of an outage", { outages: [{ start: at(6), end: at(7) }] }, 7],
-  ["how an outage went on", { outages: [{ start: at(6), end: null, endLogs: [entry(8)] }] }, 8],
+  ["a later log line of an outage", { outages: [{ start: at(6), end: null, endLogs: [entry(8)] }] }, 8],
   ["a flip", { successes: [entry(3)], conditions: [flip(9, "Retired")] }, 9],
   ["the last result before it was marked stale", { successes: [entry(3)], conditions: [flip(9, "Stale")] }, 3],
   [
-    "its creation, where a time is missing or makes no sense",
+    "its creation, if a time is missing or invalid",
     {
       successes: [
         { time: null, success: true },
@@ -35,7 +35,7 @@ test.each<[string, Status | undefined, number]>([
     },
     1,
   ],
-])("what last happened to a check can be %s", (_what, status, hour) => {
+])("the last activity of a check can be %s", (_what, status, hour) => {
   const whole = check("a", { metadata: { creationTimestamp: at(1) }, ...(status && { status }) });
   expect(new Date(activityOf(whole)).toISOString()).toBe(at(hour));
 });

@@ -11,7 +11,7 @@ const then = (make: (second: number, overrides: Partial<Attempt>) => Attempt, se
 const successes = (attempts: readonly Attempt[]) => statusOf(attemptAfter(attempts)).successes ?? [];
 const steppedBack = (attempts: readonly Attempt[]) => successes(attempts).map(({ message }) => message?.includes("stepped back"));
 
-test("a clock that steps back a little does not take the shown time with it", () => {
+test("a small step back of the clock does not set the shown time back", () => {
   const attempts = then(ok, [600, 500, 510, 610]);
   expect(successes(attempts).map(short)).toEqual(["C610", "C600", "C600", "C600"]);
   expect(successes(attempts).map(({ message }) => message)).toEqual([
@@ -22,18 +22,18 @@ test("a clock that steps back a little does not take the shown time with it", ()
   ]);
 });
 
-test("a clock that was far ahead and is right again is believed", () => {
+test("a clock that was far ahead is used again after its correction", () => {
   const attempts = then(ok, [600, 4200, 660, 720]);
   expect(successes(attempts).map(short)).toEqual(["C720", "C660", "C4200", "C600"]);
   expect(steppedBack(attempts)).toEqual([false, true, false, false]);
 });
 
-test("a clock that is kept right by two seconds is not worth a word", () => {
+test("a clock correction of two seconds is not logged", () => {
   expect(steppedBack(then(ok, [600, 598]))).toEqual([false, false]);
   expect(steppedBack(then(ok, [600, 597]))).toEqual([true, false]);
 });
 
-test("an attempt that takes longer than the next one to begin is no step of the clock", () => {
+test("an attempt that outlasts the start of the next one is no clock step", () => {
   const slow = ok(600, {
     actions: [action("DNSDone", 600, "x resolved to y"), action("ConnectDone", 604, "Connection to x:1 established.")],
   });
@@ -41,7 +41,7 @@ test("an attempt that takes longer than the next one to begin is no step of the 
   expect(successes([slow, ok(601)]).map(short)).toEqual(["C604", "C604", "D600"]);
 });
 
-test("only the first line after a step says so, and it fits", () => {
+test("only the first line after a clock step mentions it, within the length limit", () => {
   const long = ok(500, { seq: 700, actions: ["x".repeat(600), "second"].map((text) => action("ConnectDone", 500, text)) });
   const [second, first] = successes([ok(600), long]);
   expect(second?.message).toBe("second");
@@ -49,18 +49,18 @@ test("only the first line after a step says so, and it fits", () => {
   expect(first?.message).toMatch(/x\.\.\. \(the clock stepped back\)$/);
 });
 
-test("a step back is not another way to fail", () => {
+test("a clock step is not a new failure", () => {
   const [first, second] = [failed(600), failed(500, "No route to host", { seq: 700 })];
   expect(statusOf(attemptAfter([first, second])).outages?.[0]?.startLogs).toHaveLength(1);
 });
 
-test("an outage never ends before it began, and is over nevertheless", () => {
+test("an outage is closed with an end that is not before its start", () => {
   const history = attemptAfter([failed(4200, "x", { seq: 1 }), ok(600, { seq: 2 })]);
   expect(statusOf(history).outages).toMatchObject([{ start: at(4200), end: at(4200), message: "Connectivity restored after 0s" }]);
   expect(statusOf(history).conditions).toMatchObject([{ status: "True", lastTransitionTime: at(600) }]);
 });
 
-test("a success of a clock that was ahead does not bound a later outage", () => {
+test("a success with a time in the future does not bound a later outage", () => {
   const [outage] = statusOf(attemptAfter([ok(4200, { seq: 1 }), failed(600, "x", { seq: 2 })])).outages ?? [];
   expect(outage).toMatchObject({ start: at(600) });
   expect(outage).not.toHaveProperty("startedAfter");

@@ -9,27 +9,27 @@ const reachable = (attempts: readonly Attempt[]) => statusOf(attemptAfter(attemp
 const retired = { reason: "Retired", message: "No mesh asks for this check any more" };
 
 test.each<[string, readonly Attempt[], readonly [status: string, reason: string, message: string, second: number]]>([
-  ["nobody knows before the first result", [], ["Unknown", "NoResultYet", "No result yet", 7]],
-  ["it flips with the first success", [ok(10), ok(20)], ["True", "ConnectDone", "Connected to 10.0.134.23:2379", 10]],
-  ["it flips with the connection, not the lookup", [namedOk(10)], ["True", "ConnectDone", "Connection to etcd.svc:2379 established.", 11]],
+  ["is Unknown before the first result", [], ["Unknown", "NoResultYet", "No result yet", 7]],
+  ["changes with the first success", [ok(10), ok(20)], ["True", "ConnectDone", "Connected to 10.0.134.23:2379", 10]],
+  ["changes with the connection, not the lookup", [namedOk(10)], ["True", "ConnectDone", "Connection to etcd.svc:2379 established.", 11]],
   [
-    "it flips when the outage began, and tells the newest failure",
+    "is False since the start of the outage, with the newest failure",
     [ok(10), failed(20), failed(30, "Connection refused")],
     ["False", "ConnectError", "Failed connect to 10.0.134.23:2379; Connection refused", 20],
   ],
-  ["a failed lookup is told as such", [attemptToAddress(20)], ["False", "DNSError", "Failed to resolve etcd.svc; no such name", 20]],
+  ["reports a failed lookup", [attemptToAddress(20)], ["False", "DNSError", "Failed to resolve etcd.svc; no such name", 20]],
   [
-    "a failed connection is told, not the lookup before it",
+    "reports a failed connection, not the lookup before it",
     [namedFailed(20)],
     ["False", "ConnectError", "Failed connect to etcd.svc:2379; Connection refused", 21],
   ],
   [
-    "it flips back when the outage ended",
+    "is True since the end of the outage",
     [ok(10), failed(20), ok(30), ok(40)],
     ["True", "ConnectDone", "Connected to 10.0.134.23:2379", 30],
   ],
   [
-    "an address that fails beside one that answers is told",
+    "reports an address that fails beside one that answers",
     [
       namedOk(10, {
         actions: [
@@ -45,11 +45,11 @@ test.each<[string, readonly Attempt[], readonly [status: string, reason: string,
   expect(reachable(attempts)).toEqual({ type: "Reachable", status, reason, message, lastTransitionTime: at(second) });
 });
 
-test("the condition says which generation it was judged on", () => {
+test("the condition has its observedGeneration", () => {
   expect(statusOf(attemptAfter([ok(1)]), 4).conditions?.[0]).toMatchObject({ observedGeneration: 4 });
 });
 
-test("doubt flips the condition once, keeps the log, and the next result ends it", () => {
+test("Unknown changes the condition once, keeps the log, and ends with the next result", () => {
   const history = markUnknown(attemptAfter([ok(10), failed(20)]), { ...retired, at: 60_400 });
   expect(statusOf(history).conditions).toEqual([{ type: "Reachable", status: "Unknown", ...retired, lastTransitionTime: at(60) }]);
   expect(statusOf(history)).toMatchObject({ successes: [{ time: at(10) }], failures: [{ time: at(20) }], outages: [{ start: at(20) }] });
@@ -65,7 +65,7 @@ test("doubt flips the condition once, keeps the log, and the next result ends it
   expect(fine.outages).toMatchObject([{ start: at(20), end: at(100) }]);
 });
 
-test("numbers go on where they were, and so does the time of the newest result", () => {
+test("sequence numbers and the time of the newest result continue", () => {
   expect([nextSeq(emptyHistory(0)), lastResultTime(emptyHistory(0))]).toEqual([1, undefined]);
   const history = attemptAfter([ok(10), ok(20)]);
   expect([nextSeq(history), lastResultTime(history)]).toEqual([22, 20_000]);
@@ -92,12 +92,12 @@ test.each<[string | undefined, string, readonly Attempt[], readonly Attempt[]]>(
   [undefined, "one more success", [ok(0)], [ok(1)]],
   [undefined, "one more failure", [failed(0)], [failed(1)]],
   [undefined, "a fault", [ok(0)], [failed(1, "x", { fault: "EMFILE" })]],
-])("news: %s is %s", (news, _title, before, then) => {
+])("transition %s: %s", (news, _title, before, then) => {
   const history = attemptAfter(before);
   expect(transitionBetween(history, attemptAfter(then, history))).toBe(news);
 });
 
-test("doubt is news, and so is another one", () => {
+test("a new Unknown reason is a transition", () => {
   const history = attemptAfter([ok(0)]);
   const doubted = markUnknown(history, { ...retired, at: 1_000 });
   expect(transitionBetween(history, doubted)).toBe("changed");

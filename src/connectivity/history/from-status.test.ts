@@ -17,7 +17,7 @@ test("a check without a status has no result yet", () => {
   }
 });
 
-test("a status of OpenShift's own checker is read, by its names for reasons and for latency", () => {
+test("a status of OpenShift's checker is read with its names for reasons and latency", () => {
   const theirs = {
     successes: [{ time: at(60), success: true, reason: "TCPConnect", message: "b", latency: null }],
     failures: [
@@ -42,12 +42,12 @@ test("a status of OpenShift's own checker is read, by its names for reasons and 
   });
 });
 
-test("the spec's own word for latency is taken", () => {
+test("the documented field for latency is read", () => {
   const line = { time: at(60), success: true, reason: "ConnectDone", message: "b", duration: "200ms" };
   expect(reread({ successes: [line] }).successes).toMatchObject([{ latency: "200ms" }]);
 });
 
-test("what a line is called does not outweigh whether it succeeded", () => {
+test("the success of a line counts more than its reason", () => {
   const line = { time: at(60), success: false, reason: "DNSDone" };
   expect(reread({ failures: [line, { time: at(50), success: false, reason: "Whatever" }] }).failures).toEqual([
     { time: at(60), success: false, reason: "DNSError", message: "" },
@@ -72,7 +72,7 @@ test("a check that was stale is reachable since its next result", () => {
   expect(statusOf(attemptAfter([ok(900)], history)).conditions).toMatchObject([{ status: "True", lastTransitionTime: at(900) }]);
 });
 
-test("only the newest outage can still last", () => {
+test("only the newest outage can be open", () => {
   const open = { outages: [{ start: at(50) }, { start: at(20), endedAfter: at(30) }, { start: at(10) }, { start: at(5), end: at(1) }] };
   expect(reread(open).outages).toMatchObject([{ start: at(50) }, { end: at(30) }, { end: at(10) }, { end: at(5) }]);
   expect(statusOf(attemptAfter([ok(60)], fromStatus(open, NOW))).outages?.every(({ end }) => typeof end === "string")).toBe(true);
@@ -83,7 +83,7 @@ test("longer lists than ours are cut", () => {
   expect(reread({ successes: long }).successes).toHaveLength(20);
 });
 
-test("the newest result is known", () => {
+test("the newest result is restored", () => {
   expect(lastResultTime(fromStatus(statusOf(attemptAfter([ok(10), failed(20)])), NOW))).toBe(20_000);
   expect(lastResultTime(fromStatus({}, NOW))).toBeUndefined();
 });
@@ -91,8 +91,8 @@ test("the newest result is known", () => {
 test.each([
   ["of the last connection", [ok(10), failed(20)], "10.0.134.23:2379"],
   ["of a name", [namedOk(10)], "etcd.svc:2379"],
-  ["of a name that was found before", [namedOk(10), attemptToAddress(20)], "etcd.svc:2379"],
-  ["of a name that was never found", [ok(10), attemptToAddress(20)], undefined],
+  ["of a name that was resolved before", [namedOk(10), attemptToAddress(20)], "etcd.svc:2379"],
+  ["of a name that was never resolved", [ok(10), attemptToAddress(20)], undefined],
   ["of nothing", [], undefined],
 ])("the target is that %s", (_, attempts, target) => {
   expect(fromStatus(statusOf(attemptAfter(attempts)), NOW).past.target).toBe(target);
@@ -112,7 +112,7 @@ test("the journal or the API wins, whichever has the later result", () => {
   expect(restoreHistory(undefined, published(ok(0)), 70_000)).toMatchObject({ isPublished: true, isNews: false });
 });
 
-test("of two results in one second the source remembers both, and the API may show the first", () => {
+test("of two results in one second the journal has both, and the API may have the first", () => {
   const memory = attemptAfter([ok(0), failed(0, "No route to host", { seq: 2, at: 400 })]);
   expect(restoreHistory(memory, published(ok(0)), 70_000)).toEqual({ history: memory, isPublished: false, isNews: true });
 });

@@ -65,28 +65,28 @@ const shuffled = (list: readonly Attempt[], delays: readonly number[]) =>
     .toSorted((a, b) => a.position - b.position)
     .map(({ attempt }) => attempt);
 
-test("in whatever order attempts end, the status is the same", () => {
+test("the status does not depend on the order in which attempts end", () => {
   const delays = fc.array(fc.integer({ min: 0, max: 7 }), { maxLength: 30 });
   always(fc.tuple(attempts({ pause: wild, target }), delays), ([list, delays]) => {
     expect(statusOf(attemptAfter(shuffled(list, delays)))).toEqual(statusOf(attemptAfter(list)));
   });
 });
 
-test("attempts that are told again, all or some, change nothing", () => {
+test("repeated attempts change nothing", () => {
   always(fc.tuple(attempts({ pause: wild, target }), fc.nat(70)), ([list, from]) => {
     const history = attemptAfter(list);
     expect(attemptAfter(list.slice(from), history)).toEqual(history);
   });
 });
 
-test("a fault changes nothing", () => {
+test("a source fault changes nothing", () => {
   always(attempts({ pause: wild, target }), (list) => {
     const results = list.filter(({ fault }) => fault === undefined);
     expect(attemptAfter(list)).toEqual(attemptAfter(results));
   });
 });
 
-test("a status that is read back says the same", () => {
+test("a status survives a round trip", () => {
   always(fc.tuple(attempts({ pause: wild, target }), fc.boolean()), ([list, doubted]) => {
     const history = attemptAfter(list);
     const status = statusOf(doubted ? markUnknown(history, { reason: "Retired", message: "over", at: 0 }) : history);
@@ -103,7 +103,7 @@ const goOn = (history: CheckHistory, list: readonly Attempt[]) => {
   );
 };
 
-test("the final status does not depend on how many results a write has, or on who continues", () => {
+test("the final status does not depend on batching or on the continuing process", () => {
   const batches = fc.array(fc.integer({ min: 1, max: 25 }), { minLength: 1, maxLength: 10 });
   always(fc.tuple(attempts({ pause: steady }), batches), ([list, sizes]) => {
     let [history, rest, round] = [emptyHistory(0), list, 0];
@@ -113,7 +113,7 @@ test("the final status does not depend on how many results a write has, or on wh
       rest = rest.slice(size);
     }
     const expected = statusOf(attemptAfter(list));
-    // Nobody says since when nothing was known.
+    // The start of an unknown time is not in the status.
     if (list.every(({ fault }) => fault !== undefined)) return;
     expect(statusOf(history)).toEqual(expected);
   });
@@ -126,7 +126,7 @@ test("a stored history continues as if it had stayed in memory", () => {
   });
 });
 
-test("whatever the clock does, the last result decides, and no outage ends before it begins", () => {
+test("for any clock the last result decides, and no outage ends before its start", () => {
   always(attempts({ pause: wild, target }), (list) => {
     let history = emptyHistory(0);
     for (const attempt of list.filter(({ fault }) => fault === undefined)) {
@@ -143,7 +143,7 @@ test("whatever the clock does, the last result decides, and no outage ends befor
 
 const order = (log: readonly LogEntry[] = []) => log.map(({ message = "" }) => Number(message.slice(0, message.indexOf(";"))));
 
-test("the limits hold, and the latest comes first", () => {
+test("lists keep their limits, newest first", () => {
   const numbered = attempts({ pause: wild, target }).map((list) =>
     list.map((attempt) => {
       const actions = attempt.actions.map((action, index) => Object.assign({}, action, { message: `${attempt.seq}.${index}; way` }));

@@ -23,7 +23,7 @@ function outageEventsOf(outages: OutageEntry[], recorded: RecordedOutages): { te
   };
 }
 
-test("beginnings and ends are told oldest first, and never again", () => {
+test("starts and ends of outages are recorded once, oldest first", () => {
   const first = outageEventsOf([outage(7), outage(3, 5)], nothing);
   expect(first.texts).toEqual(["+3", "-3", "+7"]);
   expect(outageEventsOf([outage(7), outage(3, 5)], first.recorded).texts).toEqual([]);
@@ -32,7 +32,7 @@ test("beginnings and ends are told oldest first, and never again", () => {
   expect(outageEventsOf([], second.recorded)).toEqual({ texts: [], recorded: second.recorded });
 });
 
-test("a clock that was ahead hides no later outage", () => {
+test("a clock that was ahead does not hide later outages", () => {
   const { recorded } = outageEventsOf([outage(9000, 9060)], nothing);
   expect(outageEventsOf([outage(20), outage(9000, 9060)], recorded).texts).toEqual(["+20"]);
 });
@@ -50,7 +50,7 @@ test("an outage without a start has no Event", () => {
   expect(outageEventsOf([{ start: null, message: "" }], nothing).texts).toEqual([]);
 });
 
-test("two outages that begin in the same second are two, each told of once", () => {
+test("two outages that start in the same second are recorded once each", () => {
   const first = outageEventsOf([outage(3, 3)], nothing);
   expect(first.texts).toEqual(["+3", "-3"]);
   const second = outageEventsOf([outage(3), outage(3, 3)], first.recorded);

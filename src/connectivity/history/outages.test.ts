@@ -33,32 +33,27 @@ const crowded: CheckStatus = {
 
 test.each<[string, CheckStatus, readonly Attempt[], readonly string[]]>([
   ["none without a result", {}, [], []],
-  ["none while all is well", {}, [ok(1)], []],
+  ["none without a failure", {}, [ok(1)], []],
   ["one failure opens one", {}, [failed(1)], ["1- [c1] [c1]"]],
-  ["one that is open stays so without a result", { outages: [open(0)] }, [], ["0- [] []"]],
-  ["one that is over stays so without a result", { outages: [closed(0, 1)] }, [], ["0-1 [] []"]],
+  ["an open one stays open without a result", { outages: [open(0)] }, [], ["0- [] []"]],
+  ["a closed one stays closed without a result", { outages: [closed(0, 1)] }, [], ["0-1 [] []"]],
   ["a failure after successes opens one", {}, [ok(0), ok(1), ok(2), failed(3)], ["3- [c3] [c3]"]],
   ["one success closes it", {}, [failed(3), ok(4)], ["3-4 [c3] [C4 c3]"]],
   ["a success closes one without lines", { outages: [open(3)] }, [ok(4)], ["3-4 [] [C4]"]],
+  ["the newest one comes first", { outages: [closed(0, 1)] }, [ok(2), ok(3), ok(4), failed(5)], ["5- [c5] [c5]", "0-1 [] []"]],
+  ["a repeated failure is listed in endLogs only", {}, [failed(5), failed(6)], ["5- [c5] [c6 c5]"]],
+  ["a new kind of failure is listed in startLogs too", {}, [failed(5), failed(6, "Connection refused")], ["5- [c6 c5] [c6 c5]"]],
   [
-    "the next one stands above the one before",
-    { outages: [closed(0, 1)] },
-    [ok(2), ok(3), ok(4), failed(5)],
-    ["5- [c5] [c5]", "0-1 [] []"],
-  ],
-  ["the same failure again is only at its end", {}, [failed(5), failed(6)], ["5- [c5] [c6 c5]"]],
-  ["another way to fail is at its start too", {}, [failed(5), failed(6, "Connection refused")], ["5- [c6 c5] [c6 c5]"]],
-  [
-    "a way to fail that was there before is not told again",
+    "an earlier kind of failure is not listed again",
     {},
     [failed(5), failed(6, "Connection refused"), failed(7), failed(8, "Connection refused")],
     ["5- [c6 c5] [c8 c7 c6 c5]"],
   ],
   ["a success closes only the newest", { outages: [open(5), closed(0, 1)] }, [ok(6)], ["5-6 [] [C6]", "0-1 [] []"]],
-  ["a sixth way to fail is only at its end", crowded, [failed(5, "way 5")], ["0- [c4 c3 c2 c1 c0] [c5 c4 c3 c2 c1]"]],
-  ["a success is the newest of five lines at its end", crowded, [ok(5)], ["0-5 [c4 c3 c2 c1 c0] [C5 c4 c3 c2 c1]"]],
+  ["a sixth kind of failure is listed in endLogs only", crowded, [failed(5, "way 5")], ["0- [c4 c3 c2 c1 c0] [c5 c4 c3 c2 c1]"]],
+  ["a success is the newest of five lines in endLogs", crowded, [ok(5)], ["0-5 [c4 c3 c2 c1 c0] [C5 c4 c3 c2 c1]"]],
   [
-    "of 21 the oldest goes",
+    "the oldest of 21 is dropped",
     { outages: Array.from({ length: 20 }, (_, index) => closed(40 - 2 * index, 41 - 2 * index)) },
     [failed(50)],
     ["50- [c50] [c50]", ...Array.from({ length: 19 }, (_, index) => `${40 - 2 * index}-${41 - 2 * index} [] []`)],
@@ -69,7 +64,7 @@ test.each<[string, CheckStatus, readonly Attempt[], readonly string[]]>([
   expect(outages(attemptAfter(attempts, fromStatus(status, NOW)))).toEqual(expected);
 });
 
-test("a success that ends late takes its place and adds no line twice", () => {
+test("a late success is inserted in order and adds no duplicate line", () => {
   const inOrder = attemptAfter([ok(0), ok(1), failed(2), failed(3)]);
   const late = attemptAfter([ok(0), failed(2), failed(3), ok(1)]);
   expect(outages(late)).toEqual(["2- [c2] [c3 c2]"]);
@@ -82,7 +77,7 @@ test("messages are derived from the displayed times", () => {
   expect(statusOf(attemptAfter([failed(60)])).outages?.[0]?.message).toBe("Connectivity outage detected at 1970-01-01T00:01:00Z");
 });
 
-test("the bounds are the results between which the path broke and recovered", () => {
+test("the bounds of an outage are the results around its start and end", () => {
   const [outage] = statusOf(attemptAfter([ok(0), ok(60), failed(120), failed(180), ok(240)])).outages ?? [];
   expect(outage).toMatchObject({ startedAfter: at(60), start: at(120), endedAfter: at(180), end: at(240) });
   const [first] = statusOf(attemptAfter([failed(120)])).outages ?? [];
@@ -109,7 +104,7 @@ test("three intervals without an attempt are no gap", () => {
   expect(statusOf(attemptAfter([failed(0), ok(180)])).outages?.[0]?.message).toBe("Connectivity restored after 3m0s");
 });
 
-test("a source at fault did not try", () => {
+test("a source fault counts as a time without probes", () => {
   const faulty = [60, 120, 180, 240].map((second) => failed(second, "x", { fault: "EMFILE" }));
   const history = attemptAfter([failed(0), ...faulty, ok(300)]);
   expect(statusOf(history).outages?.[0]?.message).toBe(
@@ -117,12 +112,12 @@ test("a source at fault did not try", () => {
   );
 });
 
-test("gaps without end do not make a message without end", () => {
+test("many gaps do not make a message longer than the limit", () => {
   const history = attemptAfter(Array.from({ length: 50 }, (_, index) => failed(3600 * index)));
   expect(statusOf(history).outages?.[0]?.message?.match(/not tried/g)).toHaveLength(3);
 });
 
-test("another target ends the outage of the one before", () => {
+test("a new target ends the outage of the old one", () => {
   const moved = { target: "10.0.0.9:1" };
   const history = attemptAfter([ok(0), failed(60), ok(180, moved)]);
   const [outage, ...others] = statusOf(history).outages ?? [];
@@ -134,7 +129,7 @@ test("another target ends the outage of the one before", () => {
   });
 });
 
-test("another target that fails too has an outage of its own, with no success before it", () => {
+test("a new target that fails has its own outage, without an earlier success", () => {
   const moved = { target: "10.0.0.9:1" };
   const { outages = [], conditions = [] } = statusOf(attemptAfter([ok(0), failed(60), failed(120, "No route to host", moved)]));
   expect(outages).toHaveLength(2);
@@ -143,7 +138,7 @@ test("another target that fails too has an outage of its own, with no success be
   expect(conditions[0]).toMatchObject({ status: "False", lastTransitionTime: at(60) });
 });
 
-test("one of two addresses that fails is no outage, and both that fail are one", () => {
+test("one failing address of two is no outage, and both failing are one", () => {
   const firstFailed = action("ConnectError", 0, "Failed connect to etcd.svc:2379; Connection refused (10.0.0.1)");
   const secondFailed = action("ConnectError", 0, "Failed connect to etcd.svc:2379; Connection refused (10.0.0.2)");
   const fine = action("ConnectDone", 0, "Connection to etcd.svc:2379 established. (10.0.0.2)");

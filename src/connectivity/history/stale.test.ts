@@ -23,31 +23,24 @@ const mute = {
 type Case = [string, PodNetworkConnectivityCheck, SourceLiveness, SourceObservation, number, ReturnType<typeof staleness>];
 
 test.each<Case>([
-  ["whose source lives is not stale", tried, { is: "alive" }, { since: 0, heardAt: 80 * minute }, 99 * minute, { againMs: 11 * minute }],
-  ["that is new and whose source lives is not stale", untried, { is: "alive" }, { since: 0 }, 9 * minute, { againMs: 21 * minute }],
-  ["of which a living source says nothing any more is stale", tried, { is: "alive" }, { since: 0, heardAt: 9 }, 30 * minute + 9, mute],
-  ["of which a living source never says anything is stale", untried, { is: "alive" }, { since: 0 }, 30 * minute, mute],
+  ["with a live source is not stale", tried, { is: "alive" }, { since: 0, heardAt: 80 * minute }, 99 * minute, { againMs: 11 * minute }],
+  ["that is new and has a live source is not stale", untried, { is: "alive" }, { since: 0 }, 9 * minute, { againMs: 21 * minute }],
+  ["without new results of its live source is stale", tried, { is: "alive" }, { since: 0, heardAt: 9 }, 30 * minute + 9, mute],
+  ["that its live source never reported is stale", untried, { is: "alive" }, { since: 0 }, 30 * minute, mute],
+  ["that cannot be probed needs no new results", saying("Unknown", "TargetRefused"), { is: "alive" }, { since: 0 }, 99 * minute, undefined],
+  ["with a silent source is stale", tried, silent, { since: 0 }, 1, { message: `Source web has not reported ${since}` }],
   [
-    "that cannot be tried need not be told of again",
-    saying("Unknown", "TargetRefused"),
-    { is: "alive" },
-    { since: 0 },
-    99 * minute,
-    undefined,
-  ],
-  ["whose source is silent is stale", tried, silent, { since: 0 }, 1, { message: `Source web has not reported ${since}` }],
-  [
-    "that says it is reachable is stale all the same",
+    "with Reachable=True and a silent source is stale",
     saying("True", "ConnectDone"),
     silent,
     { since: 0 },
     1,
     { message: expect.any(String) as string },
   ],
-  ["that is marked already is left alone", saying("Unknown", "Stale"), silent, { since: 0 }, 1, undefined],
-  ["that was retired is left alone", saying("Unknown", "Retired"), silent, { since: 0 }, 1, undefined],
+  ["that is already marked is left alone", saying("Unknown", "Stale"), silent, { since: 0 }, 1, undefined],
+  ["that is retired is left alone", saying("Unknown", "Retired"), silent, { since: 0 }, 1, undefined],
   [
-    "that nobody could try is stale when nobody tries it",
+    "with a source fault becomes stale without a source",
     saying("Unknown", "InvalidTarget"),
     silent,
     { since: 0 },
@@ -55,7 +48,7 @@ test.each<Case>([
     { message: expect.any(String) as string },
   ],
   [
-    "that was heard before its source fell silent is stale",
+    "with results from before its source became silent is stale",
     tried,
     silent,
     { since: 0, heardAt: 5 },
@@ -63,7 +56,7 @@ test.each<Case>([
     { message: expect.any(String) as string },
   ],
   [
-    "that spoke after it was marked is given the time of one without Lease",
+    "with a result after the mark has the timeout of one without a Lease",
     tried,
     silent,
     { since: 0, markedAt: 4, heardAt: 5 },
@@ -71,16 +64,16 @@ test.each<Case>([
     { againMs: 13 * minute - 1 },
   ],
   [
-    "that spoke after it was marked and not again is marked again",
+    "with one result after the mark is marked again",
     tried,
     silent,
     { since: 0, markedAt: 4, heardAt: 5 },
     13 * minute + 5,
     { message: expect.any(String) as string },
   ],
-  ["without Lease and result has three intervals", untried, none, { since: minute }, 3 * minute, { againMs: minute }],
+  ["without a Lease and a result has three intervals", untried, none, { since: minute }, 3 * minute, { againMs: minute }],
   [
-    "without Lease and result is stale after three intervals",
+    "without a Lease and a result is stale after three intervals",
     untried,
     none,
     { since: minute },
@@ -88,7 +81,7 @@ test.each<Case>([
     { message: "Check never ran: source web is not running, or has no checker" },
   ],
   [
-    "without Lease whose results keep coming is not stale",
+    "without a Lease but with new results is not stale",
     tried,
     none,
     { since: 0, heardAt: 60 * minute },
@@ -96,14 +89,21 @@ test.each<Case>([
     { againMs: 3 * minute },
   ],
   [
-    "without Lease whose results stopped is stale",
+    "without a Lease and without new results is stale",
     tried,
     none,
     { since: 0, heardAt: 60 * minute },
     73 * minute,
     { message: "Source web has not reported since 2026-11-16T08:00:00Z; the rest of this status is its last report" },
   ],
-  ["that was not watched for long is not stale, however old its results are", tried, none, { since: 0 }, 12 * minute, { againMs: minute }],
+  [
+    "that was watched for a short time is not stale, however old its results are",
+    tried,
+    none,
+    { since: 0 },
+    12 * minute,
+    { againMs: minute },
+  ],
 ])("a check %s", (_what, object, sign, observation, now, verdict) => {
   expect(staleness(object, sign, observation, now)).toEqual(verdict);
 });

@@ -44,7 +44,7 @@ async function files() {
   return Object.getPrototypeOf(file) as Awaited<ReturnType<typeof open>>;
 }
 
-test("everything that was said is there again, in a file of the owner's alone", async () => {
+test("all records are restored, from a file that only its owner can read", async () => {
   const { journal, recovered } = await reopen();
   expect(recovered.size).toBe(0);
   const recorded = { opened: 1_000, closed: -Infinity };
@@ -66,7 +66,7 @@ test("everything that was said is there again, in a file of the owner's alone", 
   expect(logged).toEqual([]);
 });
 
-test("a check that is not known leaves nothing behind", async () => {
+test("an unknown check leaves no records", async () => {
   const { journal } = await reopen();
   expect(await Promise.all([journal.append("a", ok(0)), journal.recordEvents("a", { opened: 0, closed: 0 }), journal.forget("a")])).toEqual(
     [false, false, false],
@@ -75,7 +75,7 @@ test("a check that is not known leaves nothing behind", async () => {
   expect(await read()).toEqual({});
 });
 
-test("what says nothing new is not written", async () => {
+test("unchanged data is not written", async () => {
   const { journal } = await reopen();
   await journal.snapshot("a", emptyHistory(0));
   await journal.append("a", ok(0));
@@ -117,7 +117,7 @@ test("an append resolves only when it is on the disk, and waiting appends share 
   await journal.close();
 });
 
-test("the file is rewritten when it has grown, and stays in bounds", async () => {
+test("the file is compacted when it has grown, and its size is bounded", async () => {
   const { journal } = await reopen({ rewriteAboveBytes: 20_000 });
   await journal.snapshot("a", emptyHistory(0));
   await journal.snapshot("b", emptyHistory(0));
@@ -169,9 +169,9 @@ test("a damaged file is moved aside with a message, and the readable records sta
 
 test.each([
   ["a file of another version", checked('{"format":2}'), "unknown format 2"],
-  ["a file that is all garbage", Buffer.from("x\ny\n"), "2 damaged lines"],
+  ["a file without a valid line", Buffer.from("x\ny\n"), "2 damaged lines"],
   ["a file of zeros, as a power cut leaves it", Buffer.alloc(3_000), "no readable line"],
-])("%s is set aside, and a new one begun", async (_title, content, problem) => {
+])("%s is moved aside, and a new file is started", async (_title, content, problem) => {
   writeFileSync(path, content);
   const { journal, recovered } = await reopen();
   expect(recovered.size).toBe(0);
@@ -182,7 +182,7 @@ test.each([
   expect(await read()).toEqual({ a: { history: emptyHistory(0) } });
 });
 
-test("a disk that fails is told once and lived without; when it works again everything is there", async () => {
+test("a failing disk is logged once and tolerated, and all records are written when it works again", async () => {
   const { journal } = await reopen();
   await journal.snapshot("a", emptyHistory(0));
   await journal.append("a", ok(0));
@@ -255,7 +255,7 @@ test("a journal that cannot be set aside is not overwritten", async () => {
   expect(readFileSync(path)).toEqual(content);
 });
 
-test("a sync that fails is not believed either", async () => {
+test("a failed sync counts as a failed write", async () => {
   const { journal } = await reopen();
   await journal.snapshot("a", emptyHistory(0));
   vi.spyOn(await files(), "datasync").mockRejectedValueOnce(new Error("EIO"));
@@ -263,7 +263,7 @@ test("a sync that fails is not believed either", async () => {
   await journal.close();
 });
 
-test("a directory that cannot be used is told once, and nothing else changes", async () => {
+test("a directory that cannot be used is logged once, and probing continues", async () => {
   writeFileSync(path, "");
   const { journal, recovered } = await CheckJournal.open(join(path, "below"), { log });
   expect(recovered.size).toBe(0);

@@ -33,7 +33,7 @@ test("later records of a forgotten check are ignored", () => {
   expect(read(begun("a"), { uid: "a", attempt: ok(1) }, gone, begun("a"))).toEqual({ a: { history: emptyHistory(0) } });
 });
 
-test("nothing told yet is before everything", () => {
+test("without recorded Events every outage is new", () => {
   const recorded = { opened: 5_000, closed: -Infinity };
   expect(read(begun("a"), { uid: "a", recorded })).toEqual({ a: { history: emptyHistory(0), recorded } });
   expect(read({ uid: "a", history: emptyHistory(0), recorded })).toEqual({ a: { history: emptyHistory(0), recorded } });
@@ -58,7 +58,7 @@ for (let second = 0; second < 6; second++) {
 }
 const whole = fileOf(...records);
 
-test("lines that are there twice, or come again from any point, change nothing", () => {
+test("duplicate lines, also from any earlier point on, change nothing", () => {
   const lines = records.map(lineOf);
   fc.assert(
     fc.property(fc.nat(lines.length), (from) => {
@@ -69,7 +69,7 @@ test("lines that are there twice, or come again from any point, change nothing",
   );
 });
 
-test("a file cut off anywhere gives back every line that was whole", () => {
+test("a truncated file returns every complete line", () => {
   for (let end = 0; end <= whole.length; end++) {
     const { checks, isWhole, problem } = replay(whole.subarray(0, end));
     const count = Math.max(0, whole.subarray(0, end).toString("latin1").split("\n").length - 2);
@@ -79,7 +79,7 @@ test("a file cut off anywhere gives back every line that was whole", () => {
   }
 });
 
-test("a damaged line costs the attempt in it, and is told", () => {
+test("a damaged line loses only its attempt, and is reported", () => {
   const attempts = [ok(0), failed(1), ok(2)];
   const lines = [begun("a"), ...attempts.map((attempt) => ({ uid: "a", attempt }))].map(lineOf);
   lines[2]?.fill("?", 20, 30);
@@ -88,7 +88,7 @@ test("a damaged line costs the attempt in it, and is told", () => {
   expect({ isWhole, problem }).toEqual({ isWhole: false, problem: "1 damaged lines" });
 });
 
-test("what follows a damaged snapshot is nothing to build on", () => {
+test("records after a damaged snapshot are ignored", () => {
   const lines = [begun("a"), begun("b"), { uid: "a", attempt: ok(0) }, { uid: "b", attempt: ok(0) }].map(lineOf);
   lines[0]?.fill("?", 20, 30);
   expect(Object.fromEntries(replay(Buffer.concat([HEADER, ...lines])).checks)).toEqual({ b: { history: attemptAfter([ok(0)]) } });

@@ -180,7 +180,7 @@ test("twenty checks are created per second, the mesh reports the rest, and at re
     expect(harness.writes).toBe(280);
   }));
 
-test("many checks are refreshed less often from the first on, and all of them more often when they have become few", () =>
+test("the refresh interval grows with the number of checks, and shrinks for all when they become fewer", () =>
   withHarness(async (harness) => {
     harness.ask(20);
     await wait(40_000);
@@ -198,7 +198,7 @@ test("many checks are refreshed less often from the first on, and all of them mo
     expect([...harness.reports.keys()]).toEqual([`${SYSTEM}/all`]);
   }));
 
-test("results, and what nodes say of themselves all the time, are no reason to plan", () =>
+test("results and Node status updates do not trigger a plan", () =>
   withHarness(async (harness) => {
     harness.ask(2);
     await wait(10_000);
@@ -244,7 +244,7 @@ test("an unrelated change does not retry a rejected check early, and it stays in
     expect(harness.statusOf()).toMatch(/^20 1 0 Refused: the namespace is full; .*; and 15 more$/);
   }));
 
-test("many that are refused do not hold up the others", () =>
+test("many rejected checks do not delay the others", () =>
   withHarness(async (harness) => {
     harness.rejection = new KubeError("Forbidden", "not this host");
     harness.rejectedTargets = /^host-\d\.test/;
@@ -254,7 +254,7 @@ test("many that are refused do not hold up the others", () =>
     expect(harness.statusOf()).toMatch(/ Refused: .*; and 195 more$/);
   }));
 
-test("a server that is away is no refusal, and what could not be made is made when it is back", () =>
+test("an unreachable server is no rejection, and the checks are created when it is back", () =>
   withHarness(async (harness) => {
     harness.rejection = new KubeError("Unreachable", "connection refused");
     harness.ask(1);
@@ -265,7 +265,7 @@ test("a server that is away is no refusal, and what could not be made is made wh
     expect(harness.statusOf()).toBe("20 1 20 Complete: All checks exist");
   }));
 
-test("a namespace that cannot be read holds up the meshes that name it and no others, and these until it can be", () =>
+test("a namespace that cannot be read blocks only the meshes that name it, until it can be read", () =>
   withHarness(async (harness) => {
     harness.closed.add("far");
     const targets = [{ host: "far.test:80" }, { service: { name: "web", namespace: "far" } }];
@@ -285,7 +285,7 @@ test("a namespace that cannot be read holds up the meshes that name it and no ot
     expect(harness.statusOf("far")).toMatch(/^20 1 20 Incomplete: spec.targets\[1\]: /);
   }));
 
-test("whatever comes within a second is planned for together", () =>
+test("changes within a second are planned together", () =>
   withHarness(async (harness) => {
     harness.ask(1);
     await wait(10_000);
@@ -313,7 +313,7 @@ test("before a namespace is planned every check of a mesh counts as wanted", () 
     expect([theirs, mine, ...harness.checks.list()].filter((one) => harness.controller.wants(one))).toEqual(harness.checks.list());
   }));
 
-test("of a namespace without meshes and their checks nothing is remembered", () =>
+test("a namespace without meshes and checks leaves no state", () =>
   withHarness(async (harness) => {
     harness.ask(1);
     await wait(10_000);

@@ -30,14 +30,14 @@ test.each([
   ["a Service of another namespace, one port by number", [{ service: { name: "api", namespace: "bank", port: 81 } }], ["10.96.0.8:81"]],
   ["the same port by name", [{ service: { name: "api", namespace: "bank", port: "admin" } }], ["10.96.0.8:81"]],
   ["the endpoints of a Service at the port that they listen on", [{ endpoints: { service: "db" } }], ["10.0.0.1:8443", "10.0.0.2:8443"]],
-  ["endpoints that are no pods", [{ endpoints: { service: "api", namespace: "bank", port: 80 } }], ["10.1.0.1:8080"]],
+  ["endpoints that are not pods", [{ endpoints: { service: "api", namespace: "bank", port: 80 } }], ["10.1.0.1:8080"]],
   ["nodes at all their addresses", [{ nodes: { port: 6443 } }], ["192.0.2.1:6443", "192.0.2.2:6443", "[fd00::1]:6443"]],
   ["a host by name", [{ host: "db.example:5432" }], ["db.example:5432"]],
-])("each running pod that is selected tries %s", (_what, targets, endpoints) => {
+])("each selected running pod checks %s", (_what, targets, endpoints) => {
   expect(pairs(targets)).toEqual(["web-0", "web-1"].flatMap((source) => endpoints.map((at) => `${source} ${at}`)));
 });
 
-test("no pod tries itself, and a namesake in another namespace is not the pod itself", () => {
+test("no pod checks itself, and a pod of the same name in another namespace is a target", () => {
   expect(pairs([{ endpoints: { service: "headless" } }])).toEqual(["web-0 10.0.1.2:8443", "web-1 10.0.1.1:8443"]);
   const namesake = { ...ofPod("web-0", "10.9.0.1"), targetRef: { kind: "Pod", namespace: "bank", name: "web-0" } };
   const cluster = { ...shop, slices: [slice("bank/api", [{ port: 80 }], namesake)] };
@@ -70,7 +70,7 @@ test.each([
   ]);
 });
 
-test("meshes in Plumbline's own namespace name Services of every namespace, and every mesh that of the API server", () => {
+test("meshes in Plumbline's namespace may name Services of every namespace, and every mesh the Service of the API server", () => {
   const cluster = {
     ...shop,
     services: [service("bank/ledger", ["10.96.0.9"], { port: 80 }), service("default/kubernetes", ["10.96.0.1"], https)],
@@ -84,7 +84,7 @@ test("meshes in Plumbline's own namespace name Services of every namespace, and 
   expect(pairs([{ endpoints: { service: "kubernetes", namespace: "default" } }], cluster)).toEqual([]);
 });
 
-test("nodes are sources in Plumbline's own namespace, none of itself, and nowhere else", () => {
+test("nodes are sources only in Plumbline's namespace, and never check themselves", () => {
   const spec = { sources: { nodes: {} }, targets: [{ nodes: { port: 22 } }] };
   const { checks = [], sources, targets, problems } = planMesh(mesh("m", spec, SYSTEM), view(shop));
   expect(checks.map(({ source, target }) => `${source.kind} ${source.name} ${target.endpoint}`)).toEqual([
@@ -99,7 +99,7 @@ test("nodes are sources in Plumbline's own namespace, none of itself, and nowher
   });
 });
 
-test("what leads to no check is told, all of it at once", () => {
+test("all problems that prevent checks are reported at once", () => {
   const targets = [
     { service: { name: "gone" } },
     { service: { name: "headless" } },
@@ -126,7 +126,7 @@ test("what leads to no check is told, all of it at once", () => {
   ]);
 });
 
-test("an endpoint that is not ready keeps its checks, and one that is ending has none", () => {
+test("an endpoint that is not ready keeps its checks, and a terminating one has none", () => {
   const endpoints = [ofPod("a", "10.0.0.1", { ready: false }), ofPod("b", "10.0.0.2", { ready: false, serving: true, terminating: true })];
   const cluster = { ...shop, slices: [slice("shop/db", [{ name: "https", port: 1 }], ...endpoints, ofPod("c", "10.0.0.3", {}))] };
   const { checks = [] } = planMesh(mesh("m", { sources: web, targets: [{ endpoints: { service: "db" } }] }), view(cluster));
@@ -140,7 +140,7 @@ const shopAt = (ip: string): Cluster => ({
   slices: [slice("shop/db", [{ name: "https", port: 8443 }], ofPod("db-0", ip))],
 });
 
-test("a pod that keeps its name keeps its checks at its next address, a node too", () => {
+test("a pod or node that keeps its name keeps its checks when its address changes", () => {
   const targets = [{ endpoints: { service: "db" } }, { nodes: { port: 22 } }];
   const [before, after] = ["10.0.0.1", "10.0.0.99"].map(
     (ip) => planMesh(mesh("m", { sources: web, targets }), view(shopAt(ip))).checks ?? [],
@@ -168,7 +168,7 @@ const names = fc.uniqueArray(fc.stringMatching(/^[a-z0-9]([-a-z0-9]{0,60}[a-z0-9
   maxLength: 12,
 });
 
-test("names are legal, as long as they may be, and each is one pair's", () => {
+test("names are valid, at most as long as allowed, and unique per pair", () => {
   fc.assert(
     fc.property(names, names, fc.uniqueArray(host, { maxLength: 5 }), (sources, targets, hosts) => {
       const cluster = {
@@ -200,7 +200,7 @@ function chosenBy(sources: readonly string[], targets: readonly string[], source
 
 const plain = fc.uniqueArray(fc.stringMatching(/^[a-z]{1,8}$/), { minLength: 2, maxLength: 12 });
 
-test("each target has as many sources as are asked for, and a source that goes is replaced only where it tried", () => {
+test("each target has the requested number of sources, and a lost source is replaced only for its targets", () => {
   fc.assert(
     fc.property(plain, plain, fc.integer({ min: 1, max: 5 }), fc.nat(), (sources, targets, count, which) => {
       const before = chosenBy(sources, targets, count);

@@ -27,7 +27,7 @@ function planned(
   );
 }
 
-test("the meshes of a namespace share a bound: the older ones go first, and one for which no room is left says so and keeps its checks", () => {
+test("the meshes of a namespace share a limit: older ones come first, and one beyond the limit reports it and keeps its checks", () => {
   const all = ["one", "two", "three"].map((name) => mesh(name, { targets: [{ host: `${name}.test:80` }] }));
   const meshes = all.map((one) => ({ mesh: one, plan: planMesh(one, view({ pods: web })) }));
   const bounded = boundedMeshes(meshes, 3);
@@ -66,7 +66,7 @@ function merged(existing: Record<string, string> = {}, patch: Record<string, str
 const made = after([], planned([]).steps);
 const [first, second] = made as [PodNetworkConnectivityCheck, PodNetworkConnectivityCheck];
 
-test("a check is made for each pair, with everything that its source and its readers go by", () => {
+test("a check is created for each pair, with the labels and annotations for its source and readers", () => {
   expect(made.map(({ metadata, spec }) => ({ ...metadata, spec }))).toEqual(
     ["web-0", "web-1"].map((name) => ({
       name: expect.stringMatching(new RegExp(`^${name}-to-db-service-443-[0-9a-f]{10}$`)) as string,
@@ -85,7 +85,7 @@ test("a check is made for each pair, with everything that its source and its rea
   );
 });
 
-test("a node's check carries the node as label and annotation, shortened where a label must be", () => {
+test("a check of a node has the node as label and annotation, shortened in the label if needed", () => {
   const long = `n1.${"a".repeat(63)}.example`;
   const nodes = [node(long, "192.0.2.1"), node("n2", "192.0.2.2")];
   const toNodes = mesh("x".repeat(100), { sources: { nodes: {} }, targets: [{ nodes: { port: 22 } }] }, SYSTEM);
@@ -98,7 +98,7 @@ test("a node's check carries the node as label and annotation, shortened where a
   expect(Object.keys(labels)).toEqual(["plumbline.dev/mesh", "plumbline.dev/node"]);
 });
 
-test("steps that were taken leave nothing to do", () => {
+test("applied steps leave nothing to do", () => {
   expect(planned(made).steps).toEqual([]);
   const edited = { ...first, metadata: { ...first.metadata, labels: {}, annotations: first.metadata.annotations ?? {} } };
   for (const existing of [[], [first], [second], [...made, check("somebodys")], [edited, second]]) {
@@ -107,18 +107,18 @@ test("steps that were taken leave nothing to do", () => {
   }
 });
 
-test("a check that a user deleted is made again", () => {
+test("a check that a user deleted is created again", () => {
   expect(planned([second]).steps).toMatchObject([{ do: "create", name: first.metadata.name }]);
 });
 
-test("an address that changed is written into the check that there is", () => {
+test("a changed address is written into the existing check", () => {
   const moved = planned(made, { services: [service("shop/db", ["10.96.0.99"], { port: 443 })] });
   expect(moved.steps.map((step) => step.do !== "create" && [step.do, step.patch])).toEqual(
     made.map(() => ["change", { spec: { targetEndpoint: "10.96.0.99:443" } }]),
   );
 });
 
-test("a check that is no longer wanted is retired while its source lives, and taken up again when it is wanted", () => {
+test("an unwanted check is retired while its source exists, and resumed when it is wanted again", () => {
   const none = { services: [] };
   const { steps } = planned(made, none);
   expect(steps.map((step) => step.do !== "create" && [step.do, step.existing.metadata.name, step.patch])).toEqual(
@@ -131,12 +131,12 @@ test("a check that is no longer wanted is retired while its source lives, and ta
   expect(after(retired, back.steps)).toEqual(made);
 });
 
-test("a check whose pod is gone is left as it is: a pod of that name may come back", () => {
+test("a check whose pod is gone is kept: a pod of that name may come back", () => {
   expect(planned(made, { pods: web.slice(1) }).steps).toEqual([]);
   expect(planned(made, { pods: [] }).steps).toEqual([]);
 });
 
-test("a mesh that is deleted leaves no check that anybody tries", () => {
+test("a deleted mesh leaves only retired checks", () => {
   const { steps } = planned(made, { meshes: [], pods: [] });
   expect(steps.map(({ do: what }) => what)).toEqual(["retire", "retire"]);
 });
@@ -178,14 +178,14 @@ test("a target that fails keeps its checks and gets no new ones", () => {
   expect(planned(after(existing, given), { meshes, slices: well }).steps.map(({ do: what }) => what)).toEqual(["change", "change"]);
 });
 
-test("a check of that name that no mesh made is left alone, and told of", () => {
+test("an existing check of that name without a mesh is left alone and reported", () => {
   const somebodys = check(first.metadata.name, { spec: { sourcePod: "mine", targetEndpoint: "mine:1" } });
   const { steps, progress } = planned([somebodys, second, check("other")]);
   expect(steps).toEqual([]);
   expect(progress.get("to-db")).toEqual({ existing: 1, missing: 0, taken: [first.metadata.name] });
 });
 
-test("a check that two meshes want is one check, and the second keeps it when the first goes", () => {
+test("two meshes share one check, and the second keeps it when the first is deleted", () => {
   const meshes = [toDb, mesh("as-well", { targets: toDb.spec.targets })];
   expect(planned([], { meshes }).steps).toHaveLength(2);
   expect(planned(made, { meshes }).steps).toEqual([]);
@@ -201,7 +201,7 @@ test("a check that two meshes want is one check, and the second keeps it when th
 
 test("fields of others stay on a check", () => {
   const noted = { ...first, metadata: { ...first.metadata, annotations: { ...first.metadata.annotations, note: "mine" }, labels: {} } };
-  // Without its label nobody can tell that a mesh made it.
+  // Without its label the check does not belong to a mesh.
   expect(planned([noted, second]).progress.get("to-db")?.taken).toEqual([first.metadata.name]);
   const labeled = { ...noted, metadata: { ...noted.metadata, labels: { ...first.metadata.labels, team: "a" } } };
   const [changed] = after([labeled, second], planned([labeled, second], { seconds: 120 }).steps);
@@ -209,7 +209,7 @@ test("fields of others stay on a check", () => {
   expect(changed?.metadata.annotations).toMatchObject({ note: "mine", [checkpointAnnotation]: "120" });
 });
 
-test("a check that is being deleted is not written to", () => {
+test("a check with a deletion timestamp is not written", () => {
   const leaving = made.map(({ metadata, spec }) =>
     check(metadata.name, { metadata: { ...metadata, deletionTimestamp: "2026-11-16T08:59:00Z" }, spec }),
   );
@@ -233,23 +233,23 @@ test.each([
 });
 
 test.each([
-  ["all is well", { problems: [] }, { missing: 0, taken: [] }, [], "True Complete All checks exist"],
+  ["all checks exist", { problems: [] }, { missing: 0, taken: [] }, [], "True Complete All checks exist"],
   ["checks are missing", { problems: [] }, { missing: 7, taken: [] }, [], "False Creating 7 checks not created yet"],
   [
-    "everything is wrong",
+    "all targets are wrong",
     { problems: ["spec.sources: none", "spec.targets[0]: none"] },
     { missing: 7, taken: ["a"] },
     ["no"],
     "False Incomplete spec.sources: none; spec.targets[0]: none; PodNetworkConnectivityCheck a exists and does not belong to a mesh; delete or rename it; no",
   ],
   [
-    "the server says no",
+    "the server rejects a check",
     { problems: [] },
     { missing: 0, taken: [] },
     ["1", "2", "3", "4", "5", "6", "7"],
     "False Refused 1; 2; 3; 4; 5; and 2 more",
   ],
-])("a mesh of which %s says so", (_what, { problems }, { missing, taken }, rejected, expected) => {
+])("a mesh reports that %s", (_what, { problems }, { missing, taken }, rejected, expected) => {
   const plan = { checks: [], sources: 2, targets: 3, problems };
   const { conditions, ...counts } = reportOf(plan, { existing: 5, missing, taken }, rejected, 4);
   expect(counts).toEqual({ sources: 2, targets: 3, checks: 5 });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type LookupResult, Lookups } from "./lookups.ts";
 
-test("of names that were not answered in time a thousand are remembered, the oldest is forgotten", async () => {
+test("the latest thousand names with timeouts are kept", async () => {
   let answer = Promise.withResolvers<LookupResult>();
   const lookups = new Lookups(() => answer.promise, 2);
   for (let at = 0; at <= 1000; at++) {

@@ -63,7 +63,7 @@ function connections(endings: Record<string, string | Promise<string | undefined
   return { connect, tried, canceled };
 }
 
-test("an address that answers is one connection, with its start and how long it took", async () => {
+test("an address that answers is one connection, with its start and duration", async () => {
   const attempt = await probed(`127.0.0.1:${port}`);
   expect(attempt).toEqual({
     seq: 3,
@@ -81,7 +81,7 @@ test("an address that answers is one connection, with its start and how long it 
   });
 });
 
-test("a name is looked up first, and its port connected to after", async () => {
+test("a name is looked up before the connection", async () => {
   expect(summary(await probed(`localhost:${port}`, { lookups: new Lookups() }))).toEqual({
     actions: [
       expect.stringMatching(/^DNSDone: localhost resolved to .*127\.0\.0\.1/) as string,
@@ -98,14 +98,14 @@ async function localhostAddresses(): Promise<string[]> {
   return found.length > 1 ? [...found].toSorted() : [`Connection to localhost:${port} established.`];
 }
 
-test("a closed port is a refused connection, and the message has no port of our own", async () => {
+test("a closed port is a refused connection, and the message has no local port", async () => {
   expect(summary(await probed(`127.0.0.1:${closed}`))).toEqual({
     actions: [`ConnectError: Failed connect to 127.0.0.1:${closed}; Connection refused`],
     reachable: false,
   });
 });
 
-test("nothing is heard until the deadline: the connection is given up and timed out", async () => {
+test("a connection without an answer times out at the deadline", async () => {
   vi.useFakeTimers();
   const { connect, canceled } = connections({ "10.0.0.1": never() });
   const attempt = probed("10.0.0.1:80", { connect });
@@ -140,7 +140,7 @@ test.each([
   ["EADDRNOTAVAIL", "ports", "The checker is out of local ports (EADDRNOTAVAIL)"],
   ["ENOBUFS", "memory", "The checker is out of memory for sockets (ENOBUFS)"],
   ["ENOMEM", "memory", "The checker is out of memory for sockets (ENOMEM)"],
-])("%s is a fault of the source and no failure", async (code, cause, fault) => {
+])("%s is a source fault and no failure", async (code, cause, fault) => {
   const before = await countOf(cause);
   const attempt = await probed("127.0.0.9:80", { connect: connections({ "127.0.0.9": code }).connect });
   expect(summary(attempt)).toEqual({ actions: [], reachable: false, fault });
@@ -151,7 +151,7 @@ async function countOf(cause: string): Promise<number> {
   return (await checkFaults.get()).values.find(({ labels }) => labels.cause === cause)?.value ?? 0;
 }
 
-test("each address of a name is tried and named, and one that answers is enough", async () => {
+test("each address of a name is probed and listed, and one that answers is enough", async () => {
   const { connect, tried } = connections({ "10.0.0.2": "ECONNREFUSED" });
   const lookups = answering("fd00::1", "10.0.0.2", "10.0.0.1", "10.0.0.2");
   expect(summary(await probed("web:80", { lookups, connect }))).toEqual({
@@ -166,12 +166,12 @@ test("each address of a name is tried and named, and one that answers is enough"
   expect(tried).toEqual(["10.0.0.1 80", "10.0.0.2 80", "fd00::1 80"]);
 });
 
-test("no address of a name answers: not reachable", async () => {
+test("a name without an answering address is not reachable", async () => {
   const { connect } = connections({ "10.0.0.1": "ECONNREFUSED", "fd00::1": "ENETUNREACH" });
   expect(await probed("web:80", { lookups: answering("10.0.0.1", "fd00::1"), connect })).toMatchObject({ reachable: false });
 });
 
-test("an address that could not be tried may have been the one: a fault unless another one answers", async () => {
+test("an address that could not be probed is a source fault unless another one answers", async () => {
   const lookups = answering("10.0.0.1", "10.0.0.2");
   const failed = await probed("web:80", { lookups, connect: connections({ "10.0.0.1": "EMFILE", "10.0.0.2": "ECONNREFUSED" }).connect });
   expect(failed.fault).toBe("The checker is out of file descriptors (EMFILE)");
@@ -182,7 +182,7 @@ test("an address that could not be tried may have been the one: a fault unless a
   });
 });
 
-test("of a name with very many addresses sixteen are tried, and the message stays short", async () => {
+test("sixteen addresses of a name with very many are probed, and the message stays short", async () => {
   const host = `${"a".repeat(60)}.${"b".repeat(60)}.${"c".repeat(60)}.${"d".repeat(60)}`;
   const many = Array.from({ length: 100 }, (_, n) => `fd00:1111:2222:3333:4444:5555:6666:${(0x1000 + n).toString(16)}`);
   const { connect, tried } = connections();
@@ -206,13 +206,13 @@ test.each<[string, number, string]>([
   expect(tried).toEqual([]);
 });
 
-test("a lookup without any usable address has found nothing", async () => {
+test("a lookup without a usable address counts as not found", async () => {
   expect(summary(await probed("web:80", { lookups: answering("fe80::1%eth0") })).actions).toEqual([
     "DNSError: Failed to resolve web; no such name",
   ]);
 });
 
-test("a lookup for want of descriptors is a fault of the source", async () => {
+test("a lookup that fails for lack of file descriptors is a source fault", async () => {
   expect(await probed("web:80", { lookups: failing("EMFILE") })).toMatchObject({
     actions: [],
     fault: expect.stringContaining("EMFILE") as string,
@@ -244,7 +244,7 @@ async function atDeadline(lookups: Lookups, ...hosts: string[]): Promise<string[
   return (await attempts).map(({ actions, fault }) => fault ?? actions[0]?.message ?? "");
 }
 
-test("where no name at all is answered, those that wait for a thread are not answered either", async () => {
+test("if no name is answered, lookups that wait for a thread time out too", async () => {
   vi.useFakeTimers();
   const queried: string[] = [];
   const lookups = new Lookups((host) => {
@@ -257,19 +257,19 @@ test("where no name at all is answered, those that wait for a thread are not ans
   expect(queried).toEqual(["a", "b"]);
 });
 
-test("while lookups that give up are followed by others that are not answered, nothing is known of a server that answers", async () => {
+test("a lookup that waits for a thread behind unanswered ones times out", async () => {
   vi.useFakeTimers();
   const lookups = new Lookups(() => sleep(3000).then(() => ({ code: "EAI_AGAIN", afterMs: 3000 })), 1);
   expect((await atDeadline(lookups, "a", "b", "c"))[2]).toBe("Failed to resolve c; the name server did not answer in time");
 });
 
-test("while a slow name server answers others, a lookup that gets no thread says nothing about its name", async () => {
+test("while a slow name server answers others, a lookup without a thread is a source fault", async () => {
   vi.useFakeTimers();
   const lookups = new Lookups(() => sleep(3000).then(() => ({ addresses: ["10.0.0.1"] })), 1);
   expect((await atDeadline(lookups, "a", "b", "c"))[2]).toBe("Name not resolved: all lookup threads are busy");
 });
 
-test("names that were not answered last time leave a thread to those that were", async () => {
+test("names without an answer last time leave a thread to the others", async () => {
   vi.useFakeTimers();
   const lookups = new Lookups((host) => (host === "good" ? Promise.resolve({ addresses: ["10.0.0.1"] }) : sleep(8000).then(silent)), 2);
   for (let round = 0; round < 2; round++) {
@@ -300,7 +300,7 @@ test.each([
   await Promise.all(attempts);
 });
 
-test("a thread that is free again takes the next lookup in line", async () => {
+test("a free thread takes the next lookup of the queue", async () => {
   const first = Promise.withResolvers<LookupResult>();
   const lookups = new Lookups((host) => (host === "a" ? first.promise : Promise.resolve({ addresses: ["10.0.0.1"] })), 1);
   const [a, b] = ["a:1", "b:1"].map((text) => probed(text, { lookups, connect: connections().connect }));
@@ -309,7 +309,7 @@ test("a thread that is free again takes the next lookup in line", async () => {
   expect((await b)?.reachable).toBe(true);
 });
 
-test("an address that is refused is not connected to, given or found", async () => {
+test("a forbidden address is not probed, as a target or as the result of a lookup", async () => {
   const { connect, tried } = connections();
   const failed = "127.0.0.1 is a loopback address; allow it with --allow-target 127.0.0.1/32";
   expect(summary(await probed("127.0.0.1:22", { connect, allowed: [] }))).toEqual({
@@ -347,7 +347,7 @@ function standStill(ms: number): void {
   while (performance.now() < until);
 }
 
-test("a connection made while the process stood still past the deadline was made", async () => {
+test("a connection that succeeds while the process is suspended past the deadline counts as success", async () => {
   const attempt = probed(`127.0.0.1:${port}`, { timeoutMs: 50 });
   // Node connects in the next tick; from then on it is the kernel's.
   await Promise.resolve();
@@ -355,7 +355,7 @@ test("a connection made while the process stood still past the deadline was made
   expect(await attempt).toMatchObject({ reachable: true });
 });
 
-test("where the process stood still for most of the time, a timeout is a fault of the source", async () => {
+test("a timeout while the process was mostly suspended is a source fault", async () => {
   const attempt = probed("10.0.0.1:80", { connect: connections({ "10.0.0.1": never() }).connect, timeoutMs: 300 });
   standStill(350);
   expect(summary(await attempt)).toEqual({
@@ -365,7 +365,7 @@ test("where the process stood still for most of the time, a timeout is a fault o
   });
 });
 
-test("the wall clock set back during an attempt does not touch how long it took", async () => {
+test("a wall clock step during an attempt does not change its duration", async () => {
   vi.useFakeTimers({ now: 1_000_000 });
   const ending = Promise.withResolvers<string | undefined>();
   const attempt = probed("10.0.0.1:80", { connect: connections({ "10.0.0.1": ending.promise }).connect });

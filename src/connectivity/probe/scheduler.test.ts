@@ -80,7 +80,7 @@ function mostWithin(windowMs: number, times: readonly number[]): number {
   }, 0);
 }
 
-test("five thousand checks are spread evenly, and each is tried once in every interval", async () => {
+test("five thousand checks are spread evenly, and each is probed once per interval", async () => {
   const { rounds, tries, stop, start, mostInFlight } = course();
   for (let n = 0; n < 5000; n++) rounds.set(`check-${n}`, target(`web-${n}:80`));
   const ended = start();
@@ -127,7 +127,7 @@ test("sixty checks are a second apart, not one burst a minute", async () => {
   expect(mostWithin(1000, later)).toBeLessThanOrEqual(6);
 });
 
-test("a new check is tried at once, then in its place, at least half an interval later", async () => {
+test("a new check is probed at once, then in its slot, at least half an interval later", async () => {
   const { rounds, tries, stop, start } = course();
   const ended = start();
   await vi.advanceTimersByTimeAsync(17_000);
@@ -157,7 +157,7 @@ test("an attempt slower than the interval skips turns, which are counted, and ne
   await ended;
 });
 
-test("while the process stood still whole intervals passed: they are counted, and not caught up", async () => {
+test("intervals that passed while the process was suspended are counted and not caught up", async () => {
   const before = await valueOf(checkSkippedTicks);
   const { rounds, tries, stop, start } = course();
   rounds.set("a", target("web:80"));
@@ -188,7 +188,7 @@ test("an unreachable network does not slow the probes of other targets", async (
   expect(mostInFlight()).toBeLessThanOrEqual(1000);
 }, 60_000);
 
-test("more checks than the pace allows have their turns later and share what there is, and no more than a thousand are under way", async () => {
+test("checks beyond the rate limit are delayed evenly, with at most a thousand in flight", async () => {
   const { rounds, tries, stop, start, mostInFlight } = course(() => 10_000, 10_000);
   for (let n = 0; n < 4000; n++) rounds.set(`check-${n}`, target(`web-${n}:80`));
   const ended = start();
@@ -198,7 +198,7 @@ test("more checks than the pace allows have their turns later and share what the
   expect(mostInFlight()).toBe(1000);
   const counts = [...Map.groupBy(tries, (made) => made.target).values()].map((made) => made.length);
   expect(counts).toHaveLength(4000);
-  // 12 000 attempts in all, and nobody is left behind.
+  // 12 000 attempts in all, and no check is skipped.
   expect(Math.min(...counts)).toBeGreaterThanOrEqual(2);
   expect(Math.max(...counts)).toBeLessThanOrEqual(4);
 }, 60_000);
@@ -230,7 +230,7 @@ function manyAddresses(ms: number) {
   return { rounds, connected, heard, stop, start: () => rounds.run(stop.signal), mostOpen: () => mostOpen };
 }
 
-test("a name with many addresses is as many connections, each of which keeps to the pace", async () => {
+test("a name with many addresses counts as as many connections against the rate limit", async () => {
   const { rounds, connected, heard, stop, start, mostOpen } = manyAddresses(5000);
   for (let n = 0; n < 500; n++) rounds.set(`check-${n}`, target(`web-${n}:80`));
   const ended = start();
@@ -243,7 +243,7 @@ test("a name with many addresses is as many connections, each of which keeps to 
   expect(heard.size).toBe(500);
 }, 60_000);
 
-test("a removed check ends at once, also while it waits for its further connections", async () => {
+test("a removed check stops at once, also while it waits for further connections", async () => {
   const { rounds, connected, stop, start } = manyAddresses(1);
   rounds.set("a", target("web:80"));
   const ended = start();
@@ -293,7 +293,7 @@ test("a new target discards the running attempt, and is probed at once", async (
   await ended;
 });
 
-test("a result in the moment of the change is discarded", async () => {
+test("a result during the change of its target is discarded", async () => {
   const late = Promise.withResolvers<Attempt>();
   const heard: string[] = [];
   const stop = new AbortController();
@@ -326,7 +326,7 @@ test("an abort ends running and waiting attempts, and leaves no timer", async ()
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("a check set after the end is not tried", async () => {
+test("a check that is set after the stop is not probed", async () => {
   const { rounds, tries, stop, start } = course();
   stop.abort();
   await start();
@@ -335,7 +335,7 @@ test("a check set after the end is not tried", async () => {
   expect(tries).toEqual([]);
 });
 
-test("a probe that breaks is a fault of its own check, and the others go on", async () => {
+test("a probe that throws is a fault of its own check, and the others continue", async () => {
   const heard: Record<string, string | undefined> = {};
   const stop = new AbortController();
   const rounds = new ProbeScheduler({
@@ -354,7 +354,7 @@ test("a probe that breaks is a fault of its own check, and the others go on", as
   await ended;
 });
 
-test("what the listener throws ends the rounds", async () => {
+test("an error of the listener stops the scheduler", async () => {
   const rounds = new ProbeScheduler({
     probe: async ({ text }, seq) => ({ seq, at: 0, target: text, actions: [], reachable: true }),
     onAttempt: () => {
@@ -372,7 +372,7 @@ test.each([
   [10 * MINUTE, 10 * MINUTE],
   [MINUTE, undefined],
   [1000, undefined],
-])("with an interval of %d ms an attempt says that it is one of every %s", async (intervalMs, everyMs) => {
+])("with an interval of %d ms an attempt reports an interval of %s", async (intervalMs, everyMs) => {
   const { rounds, heard, stop, start } = course(() => 5, intervalMs);
   rounds.set("a", target("web:80"));
   const ended = start();

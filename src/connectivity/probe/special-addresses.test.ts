@@ -24,7 +24,7 @@ test.each([
   ["64:ff9b:1:7a9:fe:a9fe:0:1", "64:ff9b:1:7a9:fe:a9fe:0:1 is a link-local address; allow it with --allow-target 169.254.169.254/32"],
   ["64:ff9b:1:a9fe:a9:fe00:808:808", "64:ff9b:1:a9fe:a9:fe00:808:808 is a link-local address; allow it with --allow-target 169.254.0.8/32"],
   ["64:ff9b:1::7f00:1", "64:ff9b:1::7f00:1 is a loopback address; allow it with --allow-target 127.0.0.1/32"],
-])("%s is refused", (address, why) => {
+])("%s is forbidden", (address, why) => {
   expect(forbiddenReason(parseAddress(address), [])).toBe(why);
 });
 
@@ -38,7 +38,7 @@ test.each([
   "64:ff9b::8.8.8.8",
   "64:ff9b:1::8.8.8.8",
   "64:ff9b:1:808:8:800::",
-])("%s may be tried", (address) => {
+])("%s may be probed", (address) => {
   expect(forbiddenReason(parseAddress(address), [])).toBeUndefined();
 });
 

@@ -65,12 +65,12 @@ test.each([
   ["web-.example:80", 'the part "web-" of the name begins or ends with "-"'],
   [`${long}a:80`, `the part "${long}a" of the name has more than 63 characters`],
   [`${long}.${long}.${long}.${long}:80`, "the name has 255 characters, the limit is 253"],
-])("%j is no target", (text, problem) => {
+])("%j is not a valid target", (text, problem) => {
   const parsed = parseTarget(text);
   expect("problem" in parsed && parsed.problem.replace(/^Target "(\\.|[^"\\])*": /, "")).toBe(problem);
 });
 
-test("a problem begins with the target, shortened and without what moves a cursor", () => {
+test("a problem starts with the target, shortened and without control characters", () => {
   expect(parseTarget("web\u009b2J")).toEqual({ problem: 'Target "web\\u009b2J": port missing; use host:port' });
   expect(parseTarget("x".repeat(1000))).toEqual({
     problem: `Target "${"x".repeat(64)}…": port missing; use host:port`,
@@ -114,7 +114,7 @@ function complaint(text: string, target: Target | TargetProblem): string | undef
   return target.address || /^[-._a-zA-Z0-9]{1,254}$/.test(target.host) ? undefined : `${text} has no name`;
 }
 
-test("a hundred thousand random texts do not break the parser, and what it accepts it parses again as printed", () => {
+test("a hundred thousand random texts do not break the parser, and accepted ones survive a round trip", () => {
   const read = Array.from(texts(100_000), (text) => ({ text, target: parseTarget(text) }));
   expect(read.map(({ text, target }) => complaint(text, target)).filter((found) => found !== undefined)).toEqual([]);
   const taken = read.flatMap(({ target }) => ("problem" in target ? [] : [target.address?.family ?? "name"]));

@@ -13,8 +13,8 @@ afterEach(() => harness.end());
 
 const already = (name: string, path: string, at: string) => `${at}: Thing ${name} is already in ${path}, which wins; remove one of them`;
 
-describe("since the process ran last", () => {
-  test("what has gone is removed, what has changed is applied, what has moved is kept", async () => {
+describe("changes while the process did not run", () => {
+  test("delete removed objects, apply changed ones, and keep moved ones", async () => {
     const before = [
       harness.known("same", 1, "a.yaml"),
       harness.known("changed", 1, "b.yaml"),
@@ -29,7 +29,7 @@ describe("since the process ran last", () => {
     expect(harness.sink.happened).toEqual(["apply changed", "move moved to d.yaml:1", "remove gone"]);
   });
 
-  test("what has gone from a file is removed, but not when the file has only just been written", async () => {
+  test("delete objects removed from a file, but not if the file was just written", async () => {
     const before = [harness.known("old", 1, "a.yaml"), harness.known("young", 1, "b.yaml")];
     harness.put("a.yaml", testManifest("a"));
     harness.put("b.yaml", testManifest("b"));
@@ -41,7 +41,7 @@ describe("since the process ran last", () => {
     expect(harness.sink.happened).toEqual(["apply a", "apply b", "remove old"]);
   });
 
-  test("nothing is removed when the directory is not there", async () => {
+  test("delete nothing if the directory is missing", async () => {
     const before = [harness.known("a", 1, "a.yaml")];
     rmSync(harness.root, { recursive: true });
     await harness.start({}, before);
@@ -53,13 +53,13 @@ describe("since the process ran last", () => {
 });
 
 describe("an object in two files", () => {
-  test("is the first one's, and the second is told who has it", async () => {
+  test("belongs to the first file, and the second has a problem that names it", async () => {
     await harness.start({ "a.yaml": testManifest("x", 1), "b.yaml": `${testManifest("w")}---\n${testManifest("x", 2)}` });
     expect(harness.sink.list()).toEqual(["a.yaml:1 x=1", "b.yaml:1 w=1"]);
     expect(harness.problems).toEqual([already("x", "a.yaml:1", "b.yaml:8:1")]);
   });
 
-  test("becomes the second one's when the first lets go of it", async () => {
+  test("moves to the second file when it is removed from the first", async () => {
     await harness.start({ "a.yaml": testManifest("x", 1), "b.yaml": testManifest("x", 2) });
     harness.edit("a.yaml", testManifest("other"));
     await harness.synced();
@@ -68,7 +68,7 @@ describe("an object in two files", () => {
     expect(harness.problems).toEqual([]);
   });
 
-  test("goes to a file that comes first in the order of the paths, whenever it comes", async () => {
+  test("moves to a new file that sorts first", async () => {
     await harness.start({ "b.yaml": testManifest("x", 2) });
     harness.edit("a.yaml", testManifest("x", 1));
     await harness.synced();
@@ -81,13 +81,13 @@ describe("an object in two files", () => {
     expect(harness.problems).toEqual([]);
   });
 
-  test("in one file twice is the upper one's", async () => {
+  test("twice in one file is taken from the first document", async () => {
     await harness.start({ "a.yaml": `${testManifest("x", 1)}---\n${testManifest("x", 2)}` });
     expect(harness.sink.list()).toEqual(["a.yaml:1 x=1"]);
     expect(harness.problems).toEqual([already("x", "a.yaml:1", "a.yaml:8:1")]);
   });
 
-  test("is the second one's while the first cannot be read", async () => {
+  test("is taken from the second file while the first cannot be read", async () => {
     await harness.start({ "a.yaml": testManifest("x", 1), "b.yaml": testManifest("w") });
     harness.edit("a.yaml", "kind: [");
     harness.edit("b.yaml", `${testManifest("w")}---\n${testManifest("x", 2)}`);
@@ -100,8 +100,8 @@ describe("an object that moves from one file to another", () => {
   test.each([
     ["forward", "a.yaml", "b.yaml", 0],
     ["backward", "b.yaml", "a.yaml", 0],
-    ["forward, saved one after the other", "a.yaml", "b.yaml", 700],
-    ["backward, saved one after the other", "b.yaml", "a.yaml", 700],
+    ["forward, saved in sequence", "a.yaml", "b.yaml", 700],
+    ["backward, saved in sequence", "b.yaml", "a.yaml", 700],
   ])("%s is never removed", async (_, from, to, ms) => {
     await harness.start({ [from]: `${testManifest("stays")}---\n${testManifest("x")}`, [to]: testManifest("there") });
     harness.edit(from, testManifest("stays"));
@@ -112,7 +112,7 @@ describe("an object that moves from one file to another", () => {
     expect(harness.problems).toEqual([]);
   });
 
-  test("into a file that is saved in the last moment is never removed", async () => {
+  test("into a file that is saved just in time is never removed", async () => {
     await harness.start({ "a.yaml": `${testManifest("stays")}---\n${testManifest("x")}`, "b.yaml": testManifest("there") });
     harness.edit("a.yaml", testManifest("stays"));
     await harness.pass(1_010);
@@ -122,7 +122,7 @@ describe("an object that moves from one file to another", () => {
     expect(harness.sink.happened).toEqual(["move x to b.yaml:8"]);
   });
 
-  test("is removed although another file never becomes quiet", async () => {
+  test("is removed although another file keeps changing", async () => {
     await harness.start({ "a.yaml": `${testManifest("stays")}---\n${testManifest("x")}`, "b.yaml": testManifest("there") });
     harness.edit("a.yaml", testManifest("stays"));
     for (let time = 0; time < 12_000; time += 10) {
@@ -151,7 +151,7 @@ describe("removal", () => {
     }),
   );
 
-  test("of a document removes its object, a second later", async () => {
+  test("of a document deletes its object a second later", async () => {
     harness.edit("a.yaml", testManifest("a"));
     await harness.pass(900);
     expect(harness.sink.happened).toEqual([]);
@@ -159,19 +159,19 @@ describe("removal", () => {
     expect(harness.sink.happened).toEqual(["remove b"]);
   });
 
-  test("of a file removes its objects", async () => {
+  test("of a file deletes its objects", async () => {
     harness.remove("a.yaml");
     await harness.synced();
     expect(harness.sink.happened).toEqual(["remove a", "remove b"]);
   });
 
-  test("of a directory removes what was in it", async () => {
+  test("of a directory deletes its objects", async () => {
     harness.remove("sub");
     await harness.synced();
     expect(harness.sink.happened.sort()).toEqual(["remove c", "remove d"]);
   });
 
-  test("that was taken back in time removes nothing", async () => {
+  test("that is reverted in time deletes nothing", async () => {
     harness.remove("sub");
     await harness.pass(900);
     harness.edit("sub/c.yaml", testManifest("c"));
@@ -181,7 +181,7 @@ describe("removal", () => {
     expect(harness.sink.happened).toEqual([]);
   });
 
-  test("that was taken back in time removes nothing, though nobody heard", async () => {
+  test("that is reverted in time deletes nothing, also without a file event", async () => {
     const text = readFileSync(harness.at("a.yaml"), "utf8");
     harness.remove("a.yaml");
     await harness.pass(900);
@@ -190,7 +190,7 @@ describe("removal", () => {
     expect(harness.sink.happened).toEqual([]);
   });
 
-  test("of namespaces comes after that of what was in them", async () => {
+  test("of namespaces comes after that of their objects", async () => {
     const namespace = testManifest("ns").replace("Thing", "Namespace");
     harness.edit("a.yaml", namespace);
     harness.edit("sub/c.yaml", testManifest("c2"));
@@ -204,7 +204,7 @@ describe("removal", () => {
   });
 });
 
-test("two names of one file are two files", async () => {
+test("two hard links of one file are two files", async () => {
   harness.put("a.yaml", testManifest("a"));
   linkSync(harness.at("a.yaml"), harness.at("b.yaml"));
   await harness.start();

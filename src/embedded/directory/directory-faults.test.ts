@@ -14,7 +14,7 @@ beforeEach(() => {
 afterEach(() => harness.end());
 
 describe("a mistake", () => {
-  test("in one document leaves its object and all others as they are", async () => {
+  test("in one document keeps its object and all others unchanged", async () => {
     await harness.start({
       "a.yaml": `${testManifest("a")}---\n${testManifest("b")}---\n${testManifest("c")}`,
       "d.yaml": testManifest("d"),
@@ -29,7 +29,7 @@ describe("a mistake", () => {
     expect(harness.problems).toEqual([]);
   });
 
-  test("that whoever takes the object finds is told with the line of the field, once", async () => {
+  test("that the store finds is reported once, with the line of the field", async () => {
     await harness.start({ "a.yaml": testManifest("a") });
     const reported: string[] = [];
     harness.directory.problems.subscribe(({ appeared, resolved }) => {
@@ -47,7 +47,7 @@ describe("a mistake", () => {
     expect(harness.directory.problems.list()[0]).toMatchObject({ level: "warning", object: { kind: "Thing", metadata: { name: "a" } } });
   });
 
-  test("in the kind keeps the object that was of another", async () => {
+  test("in the kind keeps the object of the previous kind", async () => {
     await harness.start({ "a.yaml": testManifest("a") });
     harness.edit("a.yaml", testManifest("a").replace("Thing", "Unknown"));
     await harness.synced();
@@ -55,7 +55,7 @@ describe("a mistake", () => {
     expect(harness.problems).toEqual(["a.yaml:2:1: there is no kind Unknown"]);
   });
 
-  test("made while nobody looked keeps what was there when the process ran last", async () => {
+  test("made while the process did not run keeps the last stored object", async () => {
     await harness.start({ "a.yaml": "kind: [" }, [harness.known("a", 7, "a.yaml", 3)]);
     expect(harness.sink.list()).toEqual(["a.yaml:3 a=7"]);
     expect(harness.sink.happened).toEqual([]);
@@ -65,17 +65,17 @@ describe("a mistake", () => {
     expect(harness.sink.list()).toEqual(["a.yaml:1 a=8"]);
   });
 
-  test("in a file with very many of them is told by the first hundred", async () => {
+  test("in a file with very many of them lists the first hundred", async () => {
     await harness.start({ "a.yaml": "wrong\n---\n".repeat(150) });
     expect(harness.problems).toHaveLength(101);
     expect(harness.problems.at(-1)).toBe("a.yaml: 50 more problems in this file");
   });
 });
 
-describe("a directory that is away", () => {
+describe("a missing directory", () => {
   beforeEach(() => harness.start({ "a.yaml": testManifest("a"), "sub/b.yaml": testManifest("b") }));
 
-  test("keeps its objects, is told, and goes on when it is back", async () => {
+  test("keeps its objects, is reported, and is read again when it is back", async () => {
     renameSync(harness.root, `${harness.root}-away`);
     harness.notify("a.yaml");
     harness.notify(undefined);
@@ -94,7 +94,7 @@ describe("a directory that is away", () => {
     expect(harness.sink.happened).toEqual(["apply a", "remove a"]);
   });
 
-  test("and comes back with less has less, but not before it has been quiet for a while", async () => {
+  test("that comes back with fewer files deletes objects only after a quiet time", async () => {
     renameSync(harness.root, `${harness.root}-away`);
     await harness.pass(30_000);
     mkdirSync(harness.root);
@@ -110,7 +110,7 @@ describe("a directory that is away", () => {
     expect(harness.sink.list()).not.toContain("sub/b.yaml:1 b=1");
   });
 
-  test("and leaves an empty mount point behind keeps its objects", async () => {
+  test("that leaves an empty mount point keeps its objects", async () => {
     renameSync(harness.root, `${harness.root}-away`);
     mkdirSync(harness.root);
     await harness.pass(60_000);
@@ -125,7 +125,7 @@ describe("a directory that is away", () => {
     expect(harness.problems).toEqual([]);
   });
 
-  test("but one that was emptied is empty", async () => {
+  test("deletes its objects if it was emptied", async () => {
     harness.remove("a.yaml");
     harness.remove("sub");
     await harness.synced();
@@ -134,7 +134,7 @@ describe("a directory that is away", () => {
 });
 
 describe("an object that cannot be stored", () => {
-  test("is tried again, at longer and longer intervals, and told meanwhile", async () => {
+  test("is retried with backoff and reported meanwhile", async () => {
     await harness.start({ "a.yaml": testManifest("a") });
     const apply = vi.spyOn(harness.sink, "apply");
     harness.sink.broken = new Error("cannot write state: no space left on device");
@@ -149,7 +149,7 @@ describe("an object that cannot be stored", () => {
     expect(harness.problems).toEqual([]);
   });
 
-  test("is removed later when it cannot be removed now", async () => {
+  test("is deleted later if it cannot be deleted now", async () => {
     await harness.start({ "a.yaml": testManifest("a") });
     harness.sink.broken = new Error("no");
     harness.remove("a.yaml");
@@ -159,7 +159,7 @@ describe("an object that cannot be stored", () => {
     expect(harness.sink.list()).toEqual([]);
   });
 
-  test("is applied once more when it has been lost, and less and less often when that happens again and again", async () => {
+  test("is applied again when another client deletes it, with backoff", async () => {
     await harness.start({ "a.yaml": testManifest("a") });
     let times = 0;
     for (let second = 0; second < 120; second += 1) {
@@ -176,7 +176,7 @@ describe("an object that cannot be stored", () => {
     expect(harness.problems).toEqual([]);
   });
 
-  test("is not brought back when it is no longer in any file", async () => {
+  test("is not applied again when it is no longer in any file", async () => {
     await harness.start({ "a.yaml": testManifest("a"), "b.yaml": testManifest("b") });
     harness.remove("a.yaml");
     await harness.synced();
@@ -194,7 +194,7 @@ function grown(now: Record<string, number>, then: Record<string, number>): Recor
   return Object.fromEntries(Object.entries(now).map(([label, value]) => [label, value - (then[label] ?? 0)]));
 }
 
-test("what is done is counted", async () => {
+test("operations are counted in metrics", async () => {
   const before = {
     deliveries: await counts(manifestApplies),
     reads: await counts(manifestReads),

@@ -169,7 +169,7 @@ async function freshly(harness: DirectoryHarness): Promise<MemoryStore> {
   return sink;
 }
 
-test("after any changes of files, the objects are those of the files, and none that stays was ever removed", async () => {
+test("after any changes of files the objects are those of the files, and no kept object was ever deleted", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(burst, { minLength: 1, maxLength: 6 }), async (bursts) => {
       const harness = new DirectoryHarness();

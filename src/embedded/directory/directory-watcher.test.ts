@@ -62,7 +62,7 @@ const write = (path: string, text: string) => writeFileSync(join(root, path), te
 /** Sooner than any survey. */
 const soon = (entries: string[]) => vi.waitFor(() => expect(sink.list()).toEqual(entries), { timeout: 9_000, interval: 5 });
 
-test("an edit, a new file, a file renamed over another, and a removal are heard", async () => {
+test("an edit, a new file, a rename over another file, and a removal are noticed", async () => {
   write("a.yaml", testManifest("a"));
   await start();
   write("a.yaml", testManifest("a", 2));
@@ -77,7 +77,7 @@ test("an edit, a new file, a file renamed over another, and a removal are heard"
   expect(sink.happened).toEqual(["apply a", "apply a", "apply b", "apply b", "remove a"]);
 });
 
-test("directories that come later are heard, however fast they are filled", async () => {
+test("new directories are watched, however fast they are filled", async () => {
   await start();
   mkdirSync(join(root, "one/two/three"), { recursive: true });
   write("one/two/three/a.yaml", testManifest("a"));
@@ -92,7 +92,7 @@ test("directories that come later are heard, however fast they are filled", asyn
   expect(sink.happened).not.toContain("remove a");
 });
 
-test("what lies behind links is heard, also when another file takes its place", async () => {
+test("targets of symlinks are watched, also after a replacement", async () => {
   mkdirSync(join(parent, "far"));
   writeFileSync(join(parent, "far/a.yaml"), testManifest("a"));
   writeFileSync(join(parent, "b.yaml"), testManifest("b"));
@@ -109,7 +109,7 @@ test("what lies behind links is heard, also when another file takes its place", 
   expect(directory.problems.list()).toEqual([]);
 });
 
-test("a file written in many small steps is taken whole", async () => {
+test("a file that is written in many small steps is read complete", async () => {
   write("a.yaml", `${testManifest("a")}---\n${testManifest("b")}`);
   await start();
   sink.happened.length = 0;
@@ -140,7 +140,7 @@ test("hidden files and directories are ignored", async () => {
   expect(stat).not.toHaveBeenCalled();
 });
 
-test("a directory that goes away and comes back is heard as before", async () => {
+test("a directory that is removed and created again is watched again", async () => {
   write("a.yaml", testManifest("a"));
   await start();
   renameSync(root, `${root}-away`);
@@ -153,7 +153,7 @@ test("a directory that goes away and comes back is heard as before", async () =>
   await soon(["a.yaml:1 a=3"]);
 });
 
-test("without watches changes are looked for, and that is told", async () => {
+test("without inotify watches it polls for changes, and logs that", async () => {
   const watch = vi.spyOn(fs, "watch").mockImplementation(() => {
     throw Object.assign(new Error("ENOSPC: System limit for number of file watchers reached"), { code: "ENOSPC" });
   });
@@ -174,7 +174,7 @@ test("without watches changes are looked for, and that is told", async () => {
   await soon(["a.yaml:1 a=3"]);
 });
 
-test("the mode of a file is heard", async () => {
+test("a mode change of a file is noticed", async () => {
   write("a.yaml", testManifest("a"));
   await start();
   sink.happened.length = 0;

@@ -15,7 +15,7 @@ beforeEach(() => {
 afterEach(() => harness.end());
 
 describe("reading", () => {
-  test("every manifest of a directory and of those in it, and nothing else", async () => {
+  test("finds every manifest in the directory tree, and no other file", async () => {
     await harness.start({
       "a.yaml": `${testManifest("a1")}---\n${testManifest("a2")}`,
       "b.yml": testManifest("b"),
@@ -34,14 +34,14 @@ describe("reading", () => {
     expect(harness.problems).toEqual([]);
   });
 
-  test("tells how far it is", async () => {
+  test("reports its progress", async () => {
     for (const name of ["a", "b", "c"]) harness.put(`${name}.yaml`, testManifest(name));
     const progress: string[] = [];
     await harness.open([], ({ files, of }) => progress.push(`${files}/${of}`));
     expect(progress).toEqual(["1/3", "2/3", "3/3"]);
   });
 
-  test("links are followed, and a file that is found twice is read once", async () => {
+  test("follows symlinks, and reads a file that is found twice once", async () => {
     mkdirSync(join(harness.parent, "elsewhere"));
     writeFileSync(join(harness.parent, "elsewhere", "far.yaml"), testManifest("far"));
     writeFileSync(join(harness.parent, "one.yaml"), testManifest("one"));
@@ -55,7 +55,7 @@ describe("reading", () => {
     expect(harness.problems).toEqual([]);
   });
 
-  test("links that lead in a circle or to nothing are told", async () => {
+  test("reports symlink loops and dangling symlinks", async () => {
     harness.put("sub/a.yaml", testManifest("a"));
     symlinkSync("..", harness.at("sub/up"));
     symlinkSync("self.yaml", harness.at("self.yaml"));
@@ -69,7 +69,7 @@ describe("reading", () => {
     ]);
   });
 
-  test("a file that is too large is not read at all", async () => {
+  test("does not read a file that is too large", async () => {
     harness.put("large.yaml", "");
     truncateSync(harness.at("large.yaml"), 100_000_000);
     await harness.start({ "a.yaml": testManifest("a") });
@@ -83,20 +83,20 @@ describe("reading", () => {
 describe("an edit", () => {
   beforeEach(() => harness.start({ "a.yaml": `${testManifest("a")}---\n${testManifest("b")}`, "c.yaml": testManifest("c") }));
 
-  test("of a value changes that object and no other", async () => {
+  test("of a value changes only that object", async () => {
     harness.edit("a.yaml", `${testManifest("a")}---\n${testManifest("b", 22)}`);
     await harness.heard();
     expect(harness.sink.happened).toEqual(["apply b"]);
     expect(harness.sink.list()).toEqual(["a.yaml:1 a=1", "a.yaml:8 b=22", "c.yaml:1 c=1"]);
   });
 
-  test("of a comment changes no object, only where it stands", async () => {
+  test("of a comment changes no object, only positions", async () => {
     harness.edit("a.yaml", `# new\n${testManifest("a")}---\n${testManifest("b")}`);
     await harness.heard();
     expect(harness.sink.happened).toEqual(["move a to a.yaml:2", "move b to a.yaml:9"]);
   });
 
-  test("is taken when the file has been quiet for a moment", async () => {
+  test("is read when the file has been quiet for a moment", async () => {
     for (const value of [10, 11, 12, 13]) {
       harness.edit("a.yaml", testManifest("a", value));
       await harness.pass(15);
@@ -107,7 +107,7 @@ describe("an edit", () => {
     expect(harness.sink.happened).toEqual(["apply a"]);
   });
 
-  test("of a file that never becomes quiet is taken all the same", async () => {
+  test("of a file that never becomes quiet is read after a limit", async () => {
     for (let value = 100; value < 700; value += 1) {
       harness.edit("c.yaml", testManifest("c", value));
       await harness.pass(10);
@@ -115,7 +115,7 @@ describe("an edit", () => {
     expect(harness.sink.happened).toContain("apply c");
   });
 
-  test("by an editor that writes another file and renames it", async () => {
+  test("by an editor that writes a new file and renames it is read", async () => {
     harness.put(".c.yaml.tmp", testManifest("c", 33));
     renameSync(harness.at(".c.yaml.tmp"), harness.at("c.yaml"));
     harness.notify("c.yaml");
@@ -123,7 +123,7 @@ describe("an edit", () => {
     expect(harness.sink.happened).toEqual(["apply c"]);
   });
 
-  test("by an editor that moves the old file away first", async () => {
+  test("by an editor that first moves the old file away is read", async () => {
     renameSync(harness.at("c.yaml"), harness.at("c.yaml~"));
     harness.notify("c.yaml");
     harness.notify("c.yaml~");
@@ -133,7 +133,7 @@ describe("an edit", () => {
     expect(harness.sink.happened).toEqual(["apply c"]);
   });
 
-  test("that makes the file smaller is taken at once, when its last document shows that it is whole", async () => {
+  test("that shrinks the file is read at once if its last document is complete", async () => {
     harness.edit("a.yaml", `${testManifest("a", 1, "  more: and more\n")}---\n${testManifest("b")}`);
     await harness.heard();
     harness.edit("a.yaml", `${testManifest("a")}---\n${testManifest("b")}`);
@@ -141,7 +141,7 @@ describe("an edit", () => {
     expect(harness.sink.happened).toEqual(["apply a", "move b to a.yaml:9", "apply a", "move b to a.yaml:8"]);
   });
 
-  test("that makes the last document smaller must stand for a moment", async () => {
+  test("that shrinks the last document is read after a moment", async () => {
     harness.edit("c.yaml", testManifest("c", 1, "  more: and more\n"));
     await harness.heard();
     harness.edit("c.yaml", testManifest("c"));
@@ -151,7 +151,7 @@ describe("an edit", () => {
     expect(harness.sink.happened).toEqual(["apply c", "apply c"]);
   });
 
-  test("that nobody heard is found by the next survey", async () => {
+  test("without a file event is found by the next survey", async () => {
     harness.put("c.yaml", testManifest("c", 33));
     harness.put("new/d.yaml", testManifest("d"));
     unlinkSync(harness.at("a.yaml"));
@@ -159,7 +159,7 @@ describe("an edit", () => {
     expect(harness.sink.list()).toEqual(["c.yaml:1 c=33", "new/d.yaml:1 d=1"]);
   });
 
-  test("in a burst too large to look at file by file is found by looking at all of them", async () => {
+  test("in a burst that overflows the event queue is found by a scan of all files", async () => {
     const stat = vi.spyOn(fs, "statSync");
     syncBuiltinESMExports();
     for (let index = 0; index < 5_000; index += 1) harness.notify(`nothing-${index}.yaml`);
@@ -171,7 +171,7 @@ describe("an edit", () => {
     syncBuiltinESMExports();
   });
 
-  test("of a file that is as young as the clock is coarse is read a second time", async () => {
+  test("within the resolution of the file time is read a second time", async () => {
     harness.edit("c.yaml", testManifest("c", 33));
     vi.setSystemTime(fs.statSync(harness.at("c.yaml")).mtimeMs - 20);
     const read = vi.spyOn(fs, "readSync");
@@ -185,7 +185,7 @@ describe("an edit", () => {
     syncBuiltinESMExports();
   });
 
-  test("that makes the file fail at its end is waited for, and then told", async () => {
+  test("with an error at the end of the file is reported after a delay", async () => {
     harness.edit("c.yaml", "apiVersion: test/v1\nkind: [");
     await harness.heard();
     expect(harness.problems).toEqual([]);
@@ -198,10 +198,10 @@ describe("an edit", () => {
   });
 });
 
-describe("a file that is caught half written", () => {
+describe("a partially written file", () => {
   const whole = Array.from({ length: 5 }, (_, index) => testManifest(`t${index}`)).join("---\n");
 
-  test("costs nothing, wherever it is cut and however long that takes below a second", async () => {
+  test("changes nothing, wherever it is cut, for less than a second", async () => {
     await harness.start({ "a.yaml": whole });
     for (let cut = 0; cut < whole.length; cut += 7) {
       harness.edit("a.yaml", whole.slice(0, cut));
@@ -214,7 +214,7 @@ describe("a file that is caught half written", () => {
     expect(harness.problems).toEqual([]);
   });
 
-  test("costs nothing when it is empty for seconds, as while a slow command writes into it", async () => {
+  test("changes nothing while it is empty for seconds, as with a slow shell redirection", async () => {
     await harness.start({ "a.yaml": whole });
     harness.edit("a.yaml", "");
     await harness.pass(4_500);
@@ -223,7 +223,7 @@ describe("a file that is caught half written", () => {
     expect(harness.sink.happened).toEqual([]);
   });
 
-  test("and stays empty has no objects", async () => {
+  test("that stays empty deletes its objects", async () => {
     await harness.start({ "a.yaml": whole });
     harness.edit("a.yaml", "");
     await harness.synced();

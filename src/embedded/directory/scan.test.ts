@@ -25,13 +25,13 @@ function scanned(maxEntries?: number, onDirectory: (path: string) => void = () =
   }
 }
 
-test("a directory is announced before it is looked into, so that nothing that comes meanwhile is missed", () => {
+test("a directory is watched before it is read, so that no change is missed", () => {
   put("sub/a.yaml");
   const found = scanned(undefined, (path) => put(path === "." ? "late.yaml" : `${path}/late.yaml`));
   expect([...found.files.keys()].sort()).toEqual(["late.yaml", "sub/a.yaml", "sub/late.yaml"]);
 });
 
-test("a directory with too much in it is read in part, and everything else may be there", () => {
+test("a directory with too many entries is read in part, and its other objects are kept", () => {
   for (const name of ["a", "b", "c", "d"]) put(`${name}.yaml`);
   const found = scanned(3);
   expect([...found.files.keys()]).toEqual(["a.yaml", "b.yaml", "c.yaml"]);
@@ -40,7 +40,7 @@ test("a directory with too much in it is read in part, and everything else may b
   expect(isHidden(found, "sub/e.yaml")).toBe(true);
 });
 
-test("links from everywhere to everywhere are followed once", () => {
+test("symlinks between all directories are followed once", () => {
   for (const name of ["a", "b", "c", "d", "e", "f"]) put(`${name}/${name}.yaml`);
   for (const from of ["a", "b", "c", "d", "e", "f"]) {
     for (const to of ["a", "b", "c", "d", "e", "f"]) symlinkSync(`../${to}`, join(root, from, `to-${to}`));
@@ -50,7 +50,7 @@ test("links from everywhere to everywhere are followed once", () => {
   expect([...found.problems.keys()]).toEqual(["a/to-a", "b/to-b", "c/to-c", "d/to-d", "e/to-e", "f/to-f"]);
 });
 
-test("a directory that is not there is an error", () => {
+test("a missing directory is an error", () => {
   rmSync(root, { recursive: true });
   expect(() => scanned()).toThrow("ENOENT");
   mkdirSync(root);

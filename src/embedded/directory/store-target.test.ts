@@ -53,7 +53,7 @@ const problems = () => texts(directory.problems.list());
 const specOf = () => store.get(vnis, red).object["spec"];
 
 describe("the objects of the files", () => {
-  test("are in the store, where they stand is known, and they go with their files", async () => {
+  test("are stored with their positions and deleted with their files", async () => {
     await read({ "red.yaml": `# red\n${vni(100)}` });
     expect(specOf()).toMatchObject({ vni: 100, vxlanport: 4789 });
     expect(store.declarationOf(vnis, red)?.source).toEqual({ path: "red.yaml", line: 2 });
@@ -64,7 +64,7 @@ describe("the objects of the files", () => {
     expect(store.find(vnis, red)).toBeUndefined();
   });
 
-  test("are told of field by field, each with its line", async () => {
+  test("have one problem per field, each with its line", async () => {
     await read({ "red.yaml": vni(100) });
     await read({ "red.yaml": vni(0, "  vnii: 7\n  exportRTs:\n  - 1:1\n  - 5\n") });
     expect(problems().map((text) => text.replace(/: Invalid value.*/, ""))).toEqual([
@@ -79,7 +79,7 @@ describe("the objects of the files", () => {
     expect(specOf()).toMatchObject({ vni: 102 });
   });
 
-  test("may be what kubectl has printed of an object in a cluster", async () => {
+  test("may be the output of kubectl get -o yaml", async () => {
     const printed = vni(100, "status: {}\n").replace(
       "  name: red",
       "  name: red\n  uid: 7\n  resourceVersion: '55'\n  generation: 3\n  creationTimestamp: '2020-01-01T00:00:00Z'\n  managedFields: []",
@@ -93,7 +93,7 @@ describe("the objects of the files", () => {
     expect(specOf()).toMatchObject({ vni: 101 });
   });
 
-  test("are tried again when it was not their fault", async () => {
+  test("are retried when they are not the cause", async () => {
     const create = vi.spyOn(store, "create");
     for (const fault of [conflict(vnis, "red", "someone was faster"), internalError("cannot write state: no space left on device")]) {
       create.mockImplementationOnce(() => {
@@ -112,7 +112,7 @@ describe("the objects of the files", () => {
     expect(problems()[0]).toMatch(/because it is being terminated; retrying$/);
   });
 
-  test("of a kind that is not served are told with what is meant", async () => {
+  test("of an unknown kind have a problem with a suggestion", async () => {
     await read({
       "a.yaml": vni(1).replace("L3VNI", "L3vni"),
       "b.yaml": vni(1).replace("/v1alpha1", "/v9"),
@@ -130,7 +130,7 @@ describe("the objects of the files", () => {
     expect(problems()).toEqual(["b.yaml:1:1: L3VNI default/red is already in a.yaml:1, which wins; remove one of them"]);
   });
 
-  test("are known again after a restart, and nothing is written when nothing has changed", async () => {
+  test("are recognized after a restart, without a write if nothing changed", async () => {
     await read({ "red.yaml": vni(100), "map.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: m\n" });
     await directory.run(AbortSignal.abort());
     const { revision } = store;
@@ -146,7 +146,7 @@ describe("the objects of the files", () => {
     expect(store.find(maps, { name: "m", namespace: "default" })).toBeUndefined();
   });
 
-  test("come back when something else has deleted them", async () => {
+  test("are created again when another client deletes them", async () => {
     await read({ "red.yaml": vni(100) });
     store.delete(vnis, red, { undeclared: true });
     expect(store.find(vnis, red)).toBeUndefined();
@@ -158,8 +158,8 @@ describe("the objects of the files", () => {
   });
 });
 
-describe("what people create through the API", () => {
-  test("stands in a file of its own that follows the object, and goes with it", async () => {
+describe("an object that a user creates through the API", () => {
+  test("has its own file, which follows the object and is deleted with it", async () => {
     await read();
     keeping.create(vnis, "default", l3vni("red"), "person", {});
     expect(applied()).toEqual(["l3vnis.default.red.yaml"]);
@@ -180,7 +180,7 @@ describe("what people create through the API", () => {
     expect(problems()).toEqual([]);
   });
 
-  test("goes when its file is removed, and changes when its file is edited", async () => {
+  test("is deleted with its file and follows edits of it", async () => {
     await read();
     keeping.create(vnis, "default", l3vni("red"), "person", {});
     await read({ "applied/l3vnis.default.red.yaml": vni(300) });
@@ -190,7 +190,7 @@ describe("what people create through the API", () => {
     expect(store.find(vnis, red)).toBeUndefined();
   });
 
-  test("is not written over what someone has added to its file", async () => {
+  test("does not overwrite additions of a user to its file", async () => {
     await read();
     keeping.create(vnis, "default", l3vni("red"), "person", {});
     const both = `${vni(100)}---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: m\n`;
@@ -202,7 +202,7 @@ describe("what people create through the API", () => {
     expect(readFileSync(join(root, "applied/l3vnis.default.red.yaml"), "utf8")).toBe(both);
   });
 
-  test("is changed where it stands, when someone has moved it", async () => {
+  test("is changed in place when a user has moved its document", async () => {
     await read();
     keeping.create(vnis, "default", l3vni("red"), "person", {});
     rmSync(join(root, "applied/l3vnis.default.red.yaml"));
@@ -212,7 +212,7 @@ describe("what people create through the API", () => {
     expect(readFileSync(join(root, "applied/mine.yaml"), "utf8")).toContain("vni: 400");
   });
 
-  test("may have a name that is too long for a file", async () => {
+  test("may have a name that is too long for a file name", async () => {
     await read();
     const name = "n".repeat(253);
     keeping.create(maps, "default", configMap(name), "person", {});
@@ -222,7 +222,7 @@ describe("what people create through the API", () => {
     expect(problems()).toEqual([]);
   });
 
-  test("is refused when its file cannot be written, and nothing is left of it", async () => {
+  test("is rejected if its file cannot be written, and leaves nothing behind", async () => {
     await read();
     writeFileSync(join(root, "applied"), "in the way");
     const fault = faultOf(() => keeping.create(vnis, "default", l3vni("red"), "person", {}));

@@ -38,7 +38,7 @@ beforeEach(() => {
   keeping = new FileWriteBack(store, files);
 });
 
-test("what a person creates is kept in a file as it was written; what a program creates is not", () => {
+test("an object of a user is written to a file as submitted, and one of a program is not", () => {
   const { revision } = store;
   keeping.create(vnis, "default", { ...l3vni("red", {}, { labels: { a: "b" }, uid: "x" }), status: {} }, "person", {});
   expect(stored()).toEqual([
@@ -71,7 +71,7 @@ test("no file is written for a rejected object or a dry run, and nothing is stor
   expect(store.find(vnis, red)).toBeUndefined();
 });
 
-test("a person's change goes into the file we wrote, a program's does not", () => {
+test("a change by a user is written to our file, and one by a program is not", () => {
   keeping.create(vnis, "default", l3vni("red"), "person", {});
   keeping.update(vnis, red, (object) => ({ ...object, spec: { ...(object?.["spec"] as object), vni: 7 } }), "program", {});
   expect(stored()[0]).toMatchObject({ spec: { vrf: "red", vni: 100 } });
@@ -80,7 +80,7 @@ test("a person's change goes into the file we wrote, a program's does not", () =
   expect(store.declarationOf(vnis, red)?.manifest).toEqual(stored()[0]);
 });
 
-test("what kubectl notes down for itself is in the object and not in the file", () => {
+test("the last-applied annotation of kubectl is in the object and not in the file", () => {
   const note = { "kubectl.kubernetes.io/last-applied-configuration": "{}" };
   keeping.create(vnis, "default", l3vni("red", {}, { annotations: { ...note, mine: "x" } }), "person", {});
   expect(store.get(vnis, red).object.metadata.annotations).toEqual({ ...note, mine: "x" });
@@ -93,7 +93,7 @@ test("what kubectl notes down for itself is in the object and not in the file", 
   expect(store.get(vnis, red).object.metadata.annotations).toEqual(note);
 });
 
-test("a change of an object of a person's file is reported, and the file is not changed", () => {
+test("a change of an object from a user's file is reported, and the file is not changed", () => {
   const manifest = l3vni("red", {}, { namespace: "default" }) as unknown as KubeObject;
   applyManifest(store, manifest, { path: "vnis.yaml", line: 12 });
   const change = (vni: number) =>
@@ -107,7 +107,7 @@ test("a change of an object of a person's file is reported, and the file is not 
   expect(status.warnings).toEqual([]);
 });
 
-test("deleting an object takes its file along, and a dry run does not", () => {
+test("deleting an object deletes its file, and a dry run does not", () => {
   keeping.create(vnis, "default", l3vni("red"), "person", {});
   keeping.delete(vnis, red, { dryRun: true });
   expect(files.stored.size).toBe(1);

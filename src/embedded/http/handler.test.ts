@@ -92,7 +92,7 @@ function raw(bytes: string): Promise<string> {
   });
 }
 
-test("a write that cannot be stored is logged as one sentence, without a stack", async () => {
+test("a write that cannot be stored is logged as one line, without a stack", async () => {
   const lines: string[] = [];
   const log = createLog({ level: "warn", pretty: true, write: (line) => void lines.push(stripVTControlCharacters(line)) });
   const unwritable = new FileWriteBack(store, {
@@ -110,40 +110,40 @@ test("a write that cannot be stored is logged as one sentence, without a stack",
   ]);
 });
 
-describe("a request that makes no sense", () => {
+describe("an invalid request", () => {
   test.each([
     ["is not HTTP", "hello\r\n\r\n", 400],
-    ["has a header without end", `GET / HTTP/1.1\r\nx: ${"y".repeat(100_000)}\r\n\r\n`, 431],
+    ["has an endless header", `GET / HTTP/1.1\r\nx: ${"y".repeat(100_000)}\r\n\r\n`, 431],
     ["has a path that is not properly encoded", "GET /api/v1/namespaces/%ZZ HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n", 400],
-    ["lies about its length", `POST ${MAPS} HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n{}`, 400],
-  ])("%s: it is answered with a Status, and the next one is served", async (_what, bytes, code) => {
+    ["has two lengths", `POST ${MAPS} HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n{}`, 400],
+  ])("that %s is answered with a Status, and the next one is served", async (_what, bytes, code) => {
     const received = await raw(bytes);
     expect(received).toMatch(new RegExp(`^HTTP/1.1 ${code} `));
     expect(JSON.parse(received.slice(received.indexOf("\r\n\r\n") + 4))).toMatchObject({ kind: "Status", code });
     expect((await send("GET", MAPS)).status).toBe(200);
   });
 
-  test("a body that is nested without end is refused", async () => {
+  test("a body that is nested too deeply is rejected", async () => {
     const deep = `{"apiVersion":"example.com/v2","kind":"Beacon","metadata":{"name":"a"},"spec":${'{"a":'.repeat(50_000)}1${"}".repeat(50_000)}}`;
     const answer = await send("POST", "/apis/example.com/v2/namespaces/default/beacons", deep);
     expect([answer.status, answer.json["reason"]]).toEqual([400, "BadRequest"]);
     expect((await send("GET", MAPS)).status).toBe(200);
   });
 
-  test("a body beyond three megabytes is not even kept", async () => {
+  test("a body beyond three megabytes is not buffered", async () => {
     const answer = await send("POST", MAPS, JSON.stringify(configMap("huge", { a: "x".repeat(4e6) }))).catch(() => undefined);
     expect([413, undefined]).toContain(answer?.status);
     expect(store.collection(maps).size).toBe(0);
   });
 
-  test("a small patch that would fill the memory is refused, and the next request is served", async () => {
+  test("a small patch that would exhaust the memory is rejected, and the next request is served", async () => {
     await send("POST", MAPS, JSON.stringify(configMap("x", { a: "1" })));
     const operations = Array.from({ length: 40 }, (_, at) => ({ op: "copy", from: "", path: `/data/k${at}` }));
     const { status } = await send("PATCH", `${MAPS}/x`, JSON.stringify(operations), { "content-type": "application/json-patch+json" });
     expect([status, (await send("GET", MAPS)).status]).toEqual([422, 200]);
   });
 
-  test("a body of YAML that would keep the parser busy is refused, and the next request is served", async () => {
+  test("a YAML body that would block the parser is rejected, and the next request is served", async () => {
     const data = Array.from({ length: 50_000 }, (_, at) => `  k${at}: ""`).join("\n");
     const body = `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata:\n${data}`;
     const { status, json } = await send("POST", MAPS, body, { "content-type": "application/yaml" });
@@ -151,7 +151,7 @@ describe("a request that makes no sense", () => {
     expect((await send("GET", MAPS)).status).toBe(200);
   });
 
-  test("a body of YAML is read as manifests are", async () => {
+  test("a YAML body is parsed like manifests", async () => {
     const body = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {a: &a b, c: *a}\nimmutable: yes\n";
     const { status, json } = await send("POST", MAPS, body, { "content-type": "application/yaml" });
     expect([status, json["data"], json["immutable"]]).toEqual([201, { a: "b", c: "b" }, true]);
@@ -159,7 +159,7 @@ describe("a request that makes no sense", () => {
     expect([broken.status, broken.json["message"]]).toEqual([400, expect.stringContaining("line 2: a field cannot start here")]);
   });
 
-  test("a client that hangs up half way is forgotten", async () => {
+  test("a client that disconnects in the middle leaves no state", async () => {
     const socket = connect(path, () => socket.write(`POST ${MAPS} HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{`));
     await sleep(20);
     socket.destroy();
@@ -167,7 +167,7 @@ describe("a request that makes no sense", () => {
     expect([(await send("GET", MAPS)).status, warnings]).toEqual([200, []]);
   });
 
-  test("fields with the names of JavaScript's own are fields", async () => {
+  test("fields with names of JavaScript properties are fields", async () => {
     const body = '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"m"},"data":{"constructor":"a","__proto__":"b"}}';
     expect((await send("POST", MAPS, body)).status).toBe(201);
     const patched = await send("PATCH", `${MAPS}/m`, '{"data":{"__proto__":"c","x":"y"}}', {
@@ -201,7 +201,7 @@ test("an older version of a kind is served with a warning, and is the same objec
   expect((await send("GET", v1)).json).toMatchObject({ apiVersion: "example.com/v1", items: [{ apiVersion: "example.com/v1" }] });
 });
 
-test("the pages of a list whose moment is over lead to where one may go on", async () => {
+test("an expired continue token returns 410 with a token to continue", async () => {
   for (const name of ["a", "b", "c"]) store.create(maps, "default", configMap(name));
   const first = await send("GET", `${MAPS}?limit=1`);
   const token = (first.json["metadata"] as { continue: string }).continue;
@@ -237,7 +237,7 @@ const show = () => {
   throw new Error("cannot be shown");
 };
 
-test("a watch that cannot show a change is cut off; the write and the other watches go on", async () => {
+test("a watch that cannot render a change is closed; the write and other watches continue", async () => {
   const log = createLog({ level: "error", write: (line) => void warnings.push((JSON.parse(line) as { msg: string }).msg) });
   const target = new Paths(store.kinds).find(MAPS.slice(1).split("/"));
   if (!target) throw new Error("no target");
@@ -268,7 +268,7 @@ test("a watch that cannot show a change is cut off; the write and the other watc
 });
 
 describe("a watcher that does not read", () => {
-  test("is let go when it is too far behind, and costs the others nothing", async () => {
+  test("is disconnected when it is too far behind, without effect on others", async () => {
     store.create(maps, "default", configMap("m"));
     const lazy = await watcher();
     const gone = new Promise<void>((resolve) => lazy.once("close", () => resolve()));
@@ -283,7 +283,7 @@ describe("a watcher that does not read", () => {
     expect((await send("GET", `${MAPS}/m`)).status).toBe(200);
   });
 
-  test("is let go after a minute of reading nothing", async () => {
+  test("is disconnected after a minute without reading", async () => {
     store.create(maps, "default", configMap("m"));
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const lazy = await watcher();
@@ -297,7 +297,7 @@ describe("a watcher that does not read", () => {
     lazy.destroy();
   });
 
-  test("and one that reads slowly gets everything", async () => {
+  test("but reads slowly gets everything", async () => {
     for (let at = 0; at < 2000; at++) store.create(maps, "default", configMap(`m${at}`, { padding: "x".repeat(1000) }));
     const slow = await watcher();
     let events = 0;
@@ -329,7 +329,7 @@ test("a large response that is not read is dropped after a minute", async () => 
 });
 
 test.for(["2147484", "99999999999999999999"])(
-  "a watch with timeoutSeconds=%s goes on, although no timer can be that long",
+  "a watch with timeoutSeconds=%s stays open, although it exceeds the limit of timers",
   async (seconds) => {
     let received = "";
     const socket = connect(path, () =>
@@ -346,7 +346,7 @@ test.for(["2147484", "99999999999999999999"])(
   },
 );
 
-test("bookmarks come once a minute and name the newest state", async () => {
+test("bookmarks are sent once a minute with the newest resourceVersion", async () => {
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
   const lines: string[] = [];
   const socket = connect(path, () => socket.write(`GET ${MAPS}?watch&allowWatchBookmarks=1&resourceVersion=1 HTTP/1.1\r\nhost: x\r\n\r\n`));

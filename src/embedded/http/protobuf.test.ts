@@ -22,7 +22,7 @@ test("a ConfigMap with as many keys as a request can hold is read, each key once
   expect(decoded).toHaveProperty(["data", "k149999"], "149999");
 });
 
-test("of a key that comes twice the last value counts, and any name can be a key", () => {
+test("the last value of a repeated key counts, and any name can be a key", () => {
   const decoded = decodeProtobuf(
     configMapOf([
       ["a", "1"],

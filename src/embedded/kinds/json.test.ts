@@ -14,7 +14,7 @@ const object = fc
   .array(fc.tuple(fc.constantFrom("a", "b", "__proto__", "toString"), value), { maxLength: 4 })
   .map((entries) => Object.fromEntries(entries));
 
-test("the difference of two objects, merged into the first, gives the second", () => {
+test("the diff of two objects, merged into the first, yields the second", () => {
   fc.assert(
     fc.property(object, object, (before, after) => {
       expect(same(merged(before, difference(before, after)), after)).toBe(true);
@@ -24,7 +24,7 @@ test("the difference of two objects, merged into the first, gives the second", (
   );
 });
 
-test("sameness is that of the texts, whatever the order of the fields", () => {
+test("equality ignores the order of fields", () => {
   const shuffled = (item: unknown): unknown => {
     if (Array.isArray(item)) return item.map(shuffled);
     if (typeof item !== "object" || item === null) return item;
@@ -45,7 +45,7 @@ test("sameness is that of the texts, whatever the order of the fields", () => {
   expect(same(JSON.parse('{"__proto__":{}}'), { a: 1 })).toBe(false);
 });
 
-test("a merge patch as RFC 7386 has it", () => {
+test("merge patches follow RFC 7386", () => {
   expect(merged({ a: { b: 1, c: 2 }, d: [1] }, { a: { b: null, e: { f: null, g: 1 } }, d: [2, null] })).toEqual({
     a: { c: 2, e: { g: 1 } },
     d: [2, null],

@@ -10,7 +10,7 @@ function parseErrorOf(text: string): string {
   return `${read.flaw.line + 1}:${read.flaw.column + 1} ${read.flaw.message}`;
 }
 
-describe("flaws", () => {
+describe("parse errors", () => {
   test.each([
     ['{\n  "a": 1\n  "b": 2\n}', '3:3 "\\"" is not JSON here'],
     ['{\n  "a": [1, 2', "2:13 unexpected end of JSON"],
@@ -37,7 +37,7 @@ test.each(["", " \n\t"])("%j is empty", (text) => {
   expect(readJson(text)).toBe("empty");
 });
 
-test("keys that look like numbers are listed first by JavaScript, and found all the same", () => {
+test("keys that look like numbers, which JavaScript lists first, have the right positions", () => {
   const text = '{\n"b": {"x": 1},\n"10": [1,\n2],\n"a": 1,\n"9": {"y":\n{"z": 1}}}';
   const read = readJson(text);
   if (read === "empty" || "flaw" in read) throw new Error("not read");
@@ -45,7 +45,7 @@ test("keys that look like numbers are listed first by JavaScript, and found all 
   expect(["b", "b.x", "10", "10[1]", "a", "9", "9.y", "9.y.z"].map(lineOf)).toEqual([2, 2, 3, 4, 5, 6, 6, 7]);
 });
 
-test("value and places are the same as those that the YAML reader finds", () => {
+test("values and positions equal those of the YAML parser", () => {
   const indents = fc.constantFrom(undefined, 1, 2);
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 5 }), indents, (value, indent) => {
@@ -58,7 +58,7 @@ test("value and places are the same as those that the YAML reader finds", () => 
   );
 });
 
-test("what JSON.parse takes is read, and nothing else", () => {
+test("accepts exactly what JSON.parse accepts", () => {
   const json = fc.jsonValue({ maxDepth: 3 }).map((value) => JSON.stringify(value, null, 1));
   const damaged = fc
     .tuple(json, fc.nat(), fc.constantFrom("", ",", "}", "]", '"', ":", "0", "-", "e", "\\", "\n", "tru"))

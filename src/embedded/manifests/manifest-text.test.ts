@@ -48,7 +48,7 @@ test.each([
   expect(passage?.manifests[0]?.object).toEqual(objectWith({ [text]: text }));
 });
 
-test("comes back as the same object, whatever is in it", () => {
+test("survives a round trip for any object", () => {
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 4 }), (spec) => {
       const [passage] = readManifests(Buffer.from(manifestText(objectWith(spec))), { json: false });

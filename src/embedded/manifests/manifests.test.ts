@@ -34,7 +34,7 @@ describe("objects", () => {
     expect(parseErrorsOf(passages)).toEqual([]);
   });
 
-  test("of a List, in every form it may have", () => {
+  test("of a List, in every allowed form", () => {
     const block = `apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: a}\n- apiVersion: v1\n  kind: Secret\n  metadata:\n    name: b\n`;
     expect(objectsOf(read(block))).toEqual(["4 ConfigMap a", "7 Secret b"]);
     expect(objectsOf(read(block.replace("List", "List # of two").replace("items", "spec: {}\nitems")))).toEqual([
@@ -69,8 +69,8 @@ describe("objects", () => {
   });
 });
 
-describe("a bad document costs only itself", () => {
-  test("and is told with its line in the file", () => {
+describe("an invalid document affects only itself", () => {
+  test("and is reported with its line in the file", () => {
     const passages = read(`${configMap("a")}---\na: b: c\n---\n${configMap("b")}---\nkind: ConfigMap\n`);
     expect(objectsOf(passages)).toEqual(["1 ConfigMap a", "10 ConfigMap b"]);
     expect(parseErrorsOf(passages)).toEqual([
@@ -103,7 +103,7 @@ describe("a bad document costs only itself", () => {
     expect(parseErrorsOf(read(text))).toEqual([parseError]);
   });
 
-  test("text in another encoding, or torn by a crash", () => {
+  test("text in another encoding, or truncated by a crash", () => {
     const bad = Buffer.concat([Buffer.from(`${configMap("a")}---\n# gr`), Buffer.from([0xfc]), Buffer.from(`n\n${configMap("b")}`)]);
     expect(objectsOf(read(bad))).toEqual(["1 ConfigMap a"]);
     expect(parseErrorsOf(read(bad))).toEqual(["8:1 not UTF-8 text; save the file as UTF-8"]);
@@ -126,7 +126,7 @@ describe("a bad document costs only itself", () => {
   });
 });
 
-describe("what has not changed is not read again", () => {
+describe("an unchanged document is not parsed again", () => {
   test("when a document beside it changes, and lines are added above it", () => {
     const before = read(documents("a", "b", "c"));
     const after = read(`# new\n---\n${documents("new", "a", "b", "c")}`.replace("name: b", "name: other"), before);

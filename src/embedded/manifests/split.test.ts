@@ -25,7 +25,7 @@ describe("documents", () => {
     expect(split(text)).toEqual(documents);
   });
 
-  test("each is what the YAML reader finds in the whole file", () => {
+  test("each equals what the YAML parser finds in the whole file", () => {
     const lines = fc.constantFrom(
       "---",
       "--- ",
@@ -98,7 +98,7 @@ metadata:
   resourceVersion: ""
 `;
 
-  test("as kubectl prints them are taken apart into items that keep their columns", () => {
+  test("as kubectl prints them are split into items that keep their columns", () => {
     expect(splitList(kubectl)).toEqual({
       head: 'apiVersion: v1\nkind: List\nmetadata:\n  resourceVersion: ""\n',
       items: [
@@ -108,7 +108,7 @@ metadata:
     });
   });
 
-  test("with indented dashes, comments and Windows line ends are taken apart too", () => {
+  test("with indented dashes, comments and Windows line ends are split too", () => {
     const text = "---\r\n# all\r\napiVersion: v1\r\nkind: List\r\nitems:\r\n  # first\r\n  - a: 1\r\n\r\n  -\r\n    b: 2\r\n";
     expect(splitList(text)?.items.map(({ text }) => readYaml(text))).toMatchObject([{ value: { a: 1 } }, { value: { b: 2 } }]);
   });
@@ -120,15 +120,15 @@ metadata:
     ["a tab", "kind: List\nitems:\n- a:\t1\n"],
     ["another field", "kind: List\nspec:\n  x: 1\nitems:\n- a: 1\n"],
     ["a text over two lines", 'kind: "Li\n  st"\nitems:\n- a: 1\n'],
-    ["something between the items", "kind: List\nitems:\n- a: 1\nx\n- b: 1\n"],
+    ["content between the items", "kind: List\nitems:\n- a: 1\nx\n- b: 1\n"],
     ["items twice", "kind: List\nitems:\n- a: 1\nitems:\n- b: 1\n"],
-    ["something before the first dash", "kind: List\nitems:\n    x: 1\n- b: 1\n"],
+    ["content before the first dash", "kind: List\nitems:\n    x: 1\n- b: 1\n"],
     ["no dash", "kind: List\nitems:\n  a: 1\n"],
-  ])("with %s are left whole", (_, text) => {
+  ])("with %s are not split", (_, text) => {
     expect(splitList(text)).toBeUndefined();
   });
 
-  test("come to the same, whole and taken apart", () => {
+  test("have the same value, whole and split", () => {
     const inner = fc.constantFrom(
       "a: 1",
       "b: |",
@@ -187,7 +187,7 @@ metadata:
     );
   }, 30_000);
 
-  test("that are wrong as a whole are wrong in an item", () => {
+  test("that are invalid as a whole are invalid in an item", () => {
     for (const text of [
       'kind: List\nitems:\n- a: "x\n- b: y"\n',
       "kind: List\nitems:\n- a: [1,\n- 2]\n",

@@ -53,7 +53,7 @@ describe("values", () => {
     expect(read === "empty" || ("value" in read && read.value === null)).toBe(true);
   });
 
-  test("whatever is written as YAML 1.1 is read back", () => {
+  test("any value survives a round trip as YAML 1.1", () => {
     const json = fc.jsonValue({ maxDepth: 4 }).filter((value) => value !== null);
     fc.assert(
       fc.property(fc.dictionary(fc.string(), json), (value) => {
@@ -64,7 +64,7 @@ describe("values", () => {
   });
 });
 
-describe("flaws", () => {
+describe("parse errors", () => {
   test.each([
     ["a: 1\nb: c: d\n", '2:4 a field cannot start here; quote text that contains ": ", or check the indentation'],
     ["a: 1\nb\nc: 2\n", '2:1 not a field: ": " after the name is missing, or text needs quotes'],
@@ -89,7 +89,7 @@ describe("flaws", () => {
   });
 });
 
-describe("what would keep the parser busy is refused", () => {
+describe("input that would block the parser is rejected", () => {
   const laughs = Array.from({ length: 12 }, (_, level) => `a${level + 1}: &a${level + 1} [${`*a${level}, `.repeat(9)}]`).join("\n");
   const merges = Array.from({ length: 40 }, (_, level) => `a${level + 1}: &a${level + 1} {<<: [*a${level}, *a${level}]}`).join("\n");
 
@@ -117,7 +117,7 @@ describe("what would keep the parser busy is refused", () => {
     ["keys", "? ".repeat(100_000)],
     ["block maps", Array.from({ length: 1000 }, (_, depth) => `${" ".repeat(depth)}a:`).join("\n")],
     ["flow lists that end", `${"[".repeat(101)}${"]".repeat(101)}`],
-  ])("%s nested too deeply", (_, text) => {
+  ])("%s that are nested too deeply", (_, text) => {
     expect(parseErrorOf(text)).toMatch(/^\d+:\d+ nested more than 100 levels deep$/);
   });
 
@@ -134,7 +134,7 @@ describe("what would keep the parser busy is refused", () => {
   });
 });
 
-describe("places", () => {
+describe("positions", () => {
   const text = `kind: L3VNI
 metadata:
   name: red
@@ -166,7 +166,7 @@ spec:
     ["spec.absent.deeper", "8:1"],
     ["spec.ports[7].name", "9:3"],
     ["<nil>", "1:1"],
-  ])("%s stands at %s", (field, position) => {
+  ])("%s is at %s", (field, position) => {
     expect(whereIs(field, text)).toBe(position);
   });
 

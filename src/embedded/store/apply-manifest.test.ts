@@ -23,8 +23,8 @@ const node = (address: string): KubeObject & { status: object } => ({
 const program = (store: Store, spec: JsonObject) =>
   store.update(vnis, red, (stored) => ({ ...stored, spec: { ...(stored?.["spec"] as object), ...spec } }));
 
-describe("what a file says", () => {
-  test("is created with its defaults, and again it changes nothing", () => {
+describe("a manifest", () => {
+  test("is created with its defaults, and applied again it changes nothing", () => {
     const store = newStore();
     expect(applyManifest(store, file(), source)).toEqual({ kind: vnis, ref: red, outcome: "created", warnings: [] });
     const { revision } = store;
@@ -33,7 +33,7 @@ describe("what a file says", () => {
     expect(specOf(store)).toEqual({ vrf: "red", vni: 100, vxlanport: 4789 });
   });
 
-  test("changes what the file changes, and leaves what programs wrote until the file changes that field", () => {
+  test("changes only its changed fields, and keeps values of programs until it changes that field", () => {
     const store = newStore();
     applyManifest(store, file({ exportRTs: ["1:1"] }, { labels: { a: "file" } }), source);
     program(store, { vni: 7, importRTs: ["9:9"] });
@@ -48,7 +48,7 @@ describe("what a file says", () => {
     expect(store.get(vnis, red).object.metadata.labels).toEqual({ a: "new", b: "program" });
   });
 
-  test("keeps the last good form when the new one is wrong, and goes on from there", () => {
+  test("keeps the last good version when the new one is invalid, and continues from there", () => {
     const store = newStore();
     applyManifest(store, file(), source);
     expect(faultOf(() => applyManifest(store, file({ vni: 0, exportRTs: ["1:1"] }), source)).code).toBe(422);
@@ -57,14 +57,14 @@ describe("what a file says", () => {
     expect(specOf(store)).toEqual({ vrf: "red", vni: 101, vxlanport: 4789 });
   });
 
-  test("tells the fields that the kind does not have", () => {
+  test("reports unknown fields", () => {
     expect(applyManifest(newStore(), file({ vnii: 1 }), source).warnings).toEqual(['unknown field "spec.vnii"']);
     expect(faultOf(() => applyManifest(newStore(), { ...file(), kind: "L9VNI" }, source)).message).toBe(
       'no matches for kind "L9VNI" in version "openpe.openperouter.github.io/v1alpha1"',
     );
   });
 
-  test("brings its namespace along, and adopts what programs had created", () => {
+  test("creates its namespace and adopts an object that a program created", () => {
     const store = newStore();
     applyManifest(store, configMap("m", {}, { namespace: "shop" }) as unknown as KubeObject, source);
     expect(store.find(namespaces, { name: "shop" })).toBeDefined();
@@ -73,7 +73,7 @@ describe("what a file says", () => {
     expect(specOf(store)).toMatchObject({ vni: 100, exportRTs: ["1:1"] });
   });
 
-  test("does not touch the status, except of a Node, whose status nobody else would report", () => {
+  test("does not change the status, except of a Node, which has no kubelet here", () => {
     const store = newStore();
     applyManifest(store, { ...file(), status: { claims: [] } } as KubeObject, source);
     expect(store.get(vnis, red).object["status"]).toBeUndefined();
@@ -90,7 +90,7 @@ describe("what a file says", () => {
     });
   });
 
-  test("whatever happened before, every field that the file changes is the file's, and every other one is as it was", () => {
+  test("for any history, changed fields have the value of the file, and other fields stay", () => {
     const value = fc.record({ vni: fc.integer({ min: 1, max: 9 }), exportRTs: fc.array(fc.constantFrom("1:1", "2:2"), { maxLength: 2 }) });
     fc.assert(
       fc.property(fc.array(fc.record({ who: fc.constantFrom("file", "program"), value }), { maxLength: 12 }), value, (course, last) => {
@@ -115,7 +115,7 @@ describe("what a file says", () => {
 });
 
 describe("overrides", () => {
-  test("are the fields in which an object is not as its file has it, and can be ended", () => {
+  test("are the fields that differ from the file, and can be reset", () => {
     const store = newStore();
     applyManifest(store, file({}, { labels: { a: "b" } }), source);
     expect(overrides(store, vnis, red)).toEqual([]);
@@ -138,7 +138,7 @@ describe("overrides", () => {
     });
   });
 
-  test("do not exist of what stands in no file", () => {
+  test("do not exist for an object without a file", () => {
     const store = newStore();
     store.create(vnis, "default", l3vni("red"));
     expect(overrides(store, vnis, red)).toEqual([]);
@@ -147,7 +147,7 @@ describe("overrides", () => {
 });
 
 describe("a file that no longer has an object", () => {
-  test("takes the object along, once its finalizers let go", () => {
+  test("deletes the object after its finalizers are removed", () => {
     const store = newStore();
     applyManifest(store, file({}, { finalizers: ["example.com/hold"] }), source);
     removeManifest(store, vnis, red);
@@ -157,7 +157,7 @@ describe("a file that no longer has an object", () => {
     expect(store.find(vnis, red)).toBeUndefined();
   });
 
-  test("leaves a namespace that other files have objects in", () => {
+  test("keeps a namespace with objects of other files", () => {
     const store = newStore();
     applyManifest(store, { apiVersion: "v1", kind: "Namespace", metadata: { name: "shop" } }, source);
     applyManifest(store, configMap("m", {}, { namespace: "shop" }) as unknown as KubeObject, source);
@@ -168,7 +168,7 @@ describe("a file that no longer has an object", () => {
     expect(store.get(namespaces, { name: "shop" }).object.metadata.deletionTimestamp).toBeDefined();
   });
 
-  test("is what a delete through the API asks for: file and line are named", () => {
+  test("is required for a delete through the API: the error names file and line", () => {
     const store = newStore();
     applyManifest(store, file(), source);
     expect(faultOf(() => store.delete(vnis, red))).toEqual({

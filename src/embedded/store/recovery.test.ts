@@ -32,7 +32,7 @@ test("the last version of every object is restored, and deleted ones are not", (
   expect(recovered.objects.get("configmaps/a")?.object["data"]).toEqual({ text: 'ä\n"' });
 });
 
-test("a declaration holds through changes that say nothing about it, and ends when one says so", () => {
+test("a declaration stays through unrelated changes, and ends when a change removes it", () => {
   const declared = put(1, "a", { declaration });
   expect(declarationIn(declared, put(2, "a"))).toEqual(declaration);
   expect(declarationIn(declared, put(2, "a", { declaration: null }))).toBeUndefined();
@@ -44,7 +44,7 @@ const course = fc
   .array(fc.record({ name: fc.constantFrom("a", "b", "c"), gone: fc.boolean() }), { maxLength: 12 })
   .map((steps) => steps.map(({ name, gone: deleted }, at) => (deleted ? gone(at + 1, name) : put(at + 1, name))));
 
-test("a file cut off anywhere gives back every line that was whole, and says nothing of the rest", () => {
+test("a truncated file returns every complete line, without an error", () => {
   fc.assert(
     fc.property(course, fc.nat(), (changes, cut) => {
       const file = fileOf(...changes);
@@ -58,7 +58,7 @@ test("a file cut off anywhere gives back every line that was whole, and says not
   );
 });
 
-test("a damaged line is named, and every other line counts", () => {
+test("a damaged line is reported, and every other line counts", () => {
   fc.assert(
     fc.property(
       course.filter(({ length }) => length > 0),
@@ -81,14 +81,14 @@ test("a damaged line is named, and every other line counts", () => {
   );
 });
 
-test("the object of a damaged line is told where it can still be read", () => {
+test("the report of a damaged line has its object if it is readable", () => {
   const line = lineOf(put(1, "a"));
   line[line.length - 5] = 0x7e;
   expect(recover(Buffer.concat([HEADER, line, lineOf(put(2, "b"))])).lost).toEqual([{ line: 2, subject: "configmaps a" }]);
   expect(recover(Buffer.concat([HEADER, Buffer.from("garbage\n")])).lost).toEqual([{ line: 2, subject: "unknown" }]);
 });
 
-test("the file of another format is not touched", () => {
+test("a file of another format is not changed", () => {
   const foreign = checked(Buffer.from(JSON.stringify({ format: 2 })));
   expect(() => recover(foreign)).toThrow("unknown format 2");
 });

@@ -97,7 +97,7 @@ test("any earlier state with the changes since equals the current state", () => 
   );
 });
 
-test("revisions rise by one with every change, and only with one; a watcher sees each once, in order", () => {
+test("every change increments the revision by one, and a watcher gets each once, in order", () => {
   fc.assert(
     fc.property(acts, (steps) => {
       const store = newStore();
@@ -115,7 +115,7 @@ test("revisions rise by one with every change, and only with one; a watcher sees
   );
 });
 
-test("the generation counts exactly the changes of the spec and the mark for deletion, and uid and creation never change", () => {
+test("the generation counts exactly spec changes and the deletion timestamp; uid and creationTimestamp never change", () => {
   fc.assert(
     fc.property(acts, (steps) => {
       const store = newStore();
@@ -133,7 +133,7 @@ test("the generation counts exactly the changes of the spec and the mark for del
   );
 });
 
-test("the journal restores the state of every moment", () => {
+test("the journal restores the state at every revision", () => {
   fc.assert(
     fc.property(acts, (steps) => {
       const lines: Buffer[] = [];

@@ -25,7 +25,7 @@ function changesOf(store: Store): string[] {
 }
 
 describe("create", () => {
-  test("fills in defaults and what the server decides, and takes nothing of that from the client", () => {
+  test("sets defaults and server-managed fields, and ignores those of the client", () => {
     const store = newStore();
     const given = { uid: "mine", generation: 7, creationTimestamp: "2001-01-01T00:00:00Z", deletionTimestamp: "2001-01-01T00:00:00Z" };
     const object = create(store, { ...l3vni("red", {}, given), status: { claims: [] } });
@@ -46,12 +46,12 @@ describe("create", () => {
     expect(object.metadata.creationTimestamp?.startsWith("2001")).toBe(false);
   });
 
-  test("a name is made from generateName", () => {
+  test("generateName yields a name", () => {
     const { metadata } = create(newStore(), { ...l3vni(""), metadata: { generateName: "red-" } });
     expect(metadata.name).toMatch(/^red-[a-z0-9]{5}$/);
   });
 
-  test("unknown fields are left out and told, or refused when the client is strict", () => {
+  test("unknown fields are dropped with a warning, or rejected with fieldValidation=Strict", () => {
     const store = newStore();
     const body = l3vni("red", { vnii: 1 }, { labls: {} });
     expect(store.create(vnis, "default", body).warnings).toEqual(['unknown field "metadata.labls"', 'unknown field "spec.vnii"']);
@@ -63,7 +63,7 @@ describe("create", () => {
     });
   });
 
-  test("the second one of a name is refused", () => {
+  test("an existing name is rejected", () => {
     const store = newStore();
     create(store, l3vni("red"));
     expect(faultOf(() => create(store, l3vni("red")))).toEqual({
@@ -73,7 +73,7 @@ describe("create", () => {
     });
   });
 
-  test("needs its namespace, which must not be on its way out", () => {
+  test("requires its namespace, which must not be terminating", () => {
     const store = newStore();
     expect(faultOf(() => store.create(vnis, "nowhere", l3vni("red")))).toMatchObject({
       code: 404,
@@ -96,7 +96,7 @@ describe("create", () => {
     expect([store.find(vnis, red), changes, store.revision]).toEqual([undefined, [], 1]);
   });
 
-  test("everything that is wrong is said at once", () => {
+  test("all errors are reported at once", () => {
     const fault = faultOf(() => create(newStore(), l3vni("Red_", { vni: 0, vrf: "0" }, { labels: { "a b": "ok" } })));
     expect(fault.code).toBe(422);
     expect(fault.message.match(/\b(metadata|spec)\.\w+(?=: )/g)).toEqual(["metadata.name", "metadata.labels", "spec.vrf", "spec.vni"]);
@@ -111,7 +111,7 @@ describe("create", () => {
       { ownerReferences: [{ controller: "yes" }] },
       "json: cannot unmarshal string into Go struct field OwnerReference.ownerReferences.controller of type bool",
     ],
-  ])("metadata of the wrong type is refused: %j", (metadata, why) => {
+  ])("metadata of the wrong type is rejected: %j", (metadata, why) => {
     expect(faultOf(() => create(newStore(), { ...l3vni("red"), metadata: { name: "red", ...metadata } }))).toEqual({
       code: 400,
       reason: "BadRequest",
@@ -121,7 +121,7 @@ describe("create", () => {
 });
 
 describe("update", () => {
-  test("a change of the spec raises the generation, one of the labels does not, and nothing at all writes nothing", () => {
+  test("a spec change increments the generation, a label change does not, and no change writes nothing", () => {
     const store = newStore();
     create(store, l3vni("red"));
     expect(edit(store, (object) => ({ ...object, spec: { vrf: "red", vni: 200 } })).metadata).toMatchObject({
@@ -134,7 +134,7 @@ describe("update", () => {
     expect(store.revision).toBe(4);
   });
 
-  test("the two halves of an object are written apart", () => {
+  test("spec and status are written separately", () => {
     const store = newStore();
     create(store, l3vni("red"));
     const claims = [{ claim: "vni/100", since: "2026-01-01T00:00:00Z" }];
@@ -158,7 +158,7 @@ describe("update", () => {
     ]);
   });
 
-  test("a status write of a core kind carries labels and annotations along, and nothing else", () => {
+  test("a status write of a core kind changes labels and annotations too, and nothing else", () => {
     const store = newStore();
     store.create(nodes, undefined, { apiVersion: "v1", kind: "Node", metadata: { name: "n1" }, spec: { podCIDR: "10.0.0.0/24" } });
     const annotated = withMetadata({ annotations: { a: "b" } });
@@ -168,7 +168,7 @@ describe("update", () => {
     expect(object).toMatchObject({ metadata: { annotations: { a: "b" } }, spec: { podCIDR: "10.0.0.0/24" }, status: { phase: "x" } });
   });
 
-  test("an older form is refused, and so is one without a resourceVersion where the kind insists on it", () => {
+  test("an outdated resourceVersion is rejected, and so is a missing one if the kind requires it", () => {
     const store = newStore();
     const first = create(store, l3vni("red"));
     edit(store, (object) => ({ ...object, spec: { vrf: "red", vni: 2 } }));
@@ -188,7 +188,7 @@ describe("update", () => {
     expect(entry.object["data"]).toEqual({ a: "b" });
   });
 
-  test("a dry run is judged and changes nothing", () => {
+  test("a dry run is validated and changes nothing", () => {
     const store = newStore();
     create(store, l3vni("red"));
     const changes = changesOf(store);
@@ -213,7 +213,7 @@ describe("update", () => {
       'metadata.deletionTimestamp: Invalid value: "2001-01-01T00:00:00Z": field is immutable',
     ],
     [{ deletionGracePeriodSeconds: 5 }, "metadata.deletionGracePeriodSeconds: Invalid value: 5: field is immutable"],
-  ])("a patch cannot change what the server decides: %j", (change, why) => {
+  ])("a patch cannot change server-managed fields: %j", (change, why) => {
     const store = newStore();
     create(store, l3vni("red"));
     expect(faultOf(() => store.update(vnis, red, withMetadata(change), { patch: true })).message).toBe(
@@ -229,7 +229,7 @@ describe("update", () => {
 });
 
 describe("delete", () => {
-  test("removes the object, and watchers see its last form at the revision of the deletion", () => {
+  test("removes the object, and watchers get its last state with the revision of the deletion", () => {
     const store = newStore();
     create(store, l3vni("red"));
     const changes = changesOf(store);
@@ -238,7 +238,7 @@ describe("delete", () => {
     expect(faultOf(() => store.delete(vnis, red))).toMatchObject({ code: 404, reason: "NotFound" });
   });
 
-  test("a finalizer holds it: it is marked once, takes no further finalizers, and goes with its last one", () => {
+  test("a finalizer delays it: the object gets a deletion timestamp, no new finalizers, and is deleted with the last one", () => {
     vi.useFakeTimers({ toFake: ["Date"], now: Date.parse("2026-01-01T00:00:00Z") });
     onTestFinished(() => void vi.useRealTimers());
     const store = newStore();
@@ -261,7 +261,7 @@ describe("delete", () => {
     expect(store.find(vnis, red)).toBeUndefined();
   });
 
-  test("preconditions protect a namesake", () => {
+  test("preconditions protect a new object of the same name", () => {
     const store = newStore();
     const { metadata } = create(store, l3vni("red"));
     expect(faultOf(() => store.delete(vnis, red, { uid: "other" }))).toEqual({
@@ -273,7 +273,7 @@ describe("delete", () => {
     expect(store.delete(vnis, red, { uid: metadata.uid ?? "", resourceVersion: "2" }).deleted).toBe(true);
   });
 
-  test("some namespaces stay, the others are marked first", () => {
+  test("some namespaces cannot be deleted, the others become terminating first", () => {
     const store = newStore();
     const namespaces = kindNamed("Namespace");
     expect(faultOf(() => store.delete(namespaces, { name: "default" }))).toEqual({
@@ -308,8 +308,8 @@ test("a watcher that throws is removed, and neither the writer nor other watcher
   expect(changes).toHaveLength(2);
 });
 
-describe("the ledger", () => {
-  test("a change that cannot be written down has not happened", () => {
+describe("the journal", () => {
+  test("a change that cannot be written is not applied", () => {
     let broken = false;
     const store = newStore({
       append: () => {
@@ -328,7 +328,7 @@ describe("the ledger", () => {
 });
 
 describe("core kinds", () => {
-  test("a Service has its defaults, and a ConfigMap that is immutable stays as it is", () => {
+  test("a Service has its defaults, and an immutable ConfigMap cannot change", () => {
     const store = newStore();
     const service = { apiVersion: "v1", kind: "Service", metadata: { name: "web" }, spec: { type: "LoadBalancer", ports: [{ port: 80 }] } };
     expect(store.create(kindNamed("Service"), "default", service).entry.object).toMatchObject({
@@ -350,7 +350,7 @@ describe("core kinds", () => {
     );
   });
 
-  test("a Secret takes plain text and gives back base64", () => {
+  test("a Secret accepts stringData and returns base64", () => {
     const body = { apiVersion: "v1", kind: "Secret", metadata: { name: "s" }, stringData: { a: "b" } };
     const { object } = newStore().create(kindNamed("Secret"), "default", body).entry;
     expect([object["data"], object["stringData"], object["type"]]).toEqual([{ a: "Yg==" }, undefined, "Opaque"]);

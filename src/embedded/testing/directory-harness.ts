@@ -9,13 +9,13 @@ import type { KnownObject } from "../directory/target.ts";
 import { DirectoryWatcher, type ChangeCallback } from "../directory/directory-watcher.ts";
 import { MemoryStore, texts } from "./memory-store.ts";
 
-/** Hears only what a test rings. */
+/** Delivers only the file events of the test. */
 class ManualWatcher extends DirectoryWatcher {
   override watchDirectory(): void {}
   override watchFile(): void {}
 }
 
-/** For tests: a real directory, under fake time; nothing is heard of it but what a test rings. */
+/** For tests: a real directory under fake time; file events come only from the test. */
 export class DirectoryHarness {
   readonly parent = mkdtempSync(join(tmpdir(), "plumbline-files-"));
   readonly root = join(this.parent, "manifests");
@@ -67,7 +67,7 @@ export class DirectoryHarness {
     return join(this.root, path);
   }
 
-  /** Writes a file, and nobody hears it. */
+  /** Writes a file without a file event. */
   put(path: string, text: string): void {
     mkdirSync(dirname(this.at(path)), { recursive: true });
     writeFileSync(this.at(path), text);
