@@ -66,7 +66,7 @@ function plan(mode: SwitchPlan["mode"], ...steps: SwitchStep[]): SwitchPlan {
   };
 }
 
-test("in safe mode step follows step, each write with the version that was looked at", async () => {
+test("safe mode runs the steps in sequence, each write with the observed resourceVersion", async () => {
   const { client, writes } = server();
   const steps = [step("SuspendFlux", ["a", "b"]), step("ScaleDown", ["c"]), step("DemoteVolumes", ["d"], { state: "Pending" })];
   const outcome = await act(plan("safe", ...steps), withFinalizer, { client, log }, signal);
@@ -77,7 +77,7 @@ test("in safe mode step follows step, each write with the version that was looke
   );
 });
 
-test("in safe mode only objects of one kind in one step are written at once", async () => {
+test("safe mode writes only objects of one kind and step in parallel", async () => {
   const down = [...step("ScaleDown", ["a", "b", "c"]).writes, ...step("ScaleDown", ["d", "e"], {}, StatefulSet).writes];
   const { client, writes, most } = server();
   await act(plan("safe", step("UpdateDNS", ["x"]), step("ScaleDown", [], { writes: down })), withFinalizer, { client, log }, signal);
@@ -90,14 +90,14 @@ test("in safe mode only objects of one kind in one step are written at once", as
   expect(most()).toBe(3);
 });
 
-test("in unsafe mode they go out at once", async () => {
+test("unsafe mode writes all objects in parallel", async () => {
   const { client, writes, most } = server();
   await act(plan("unsafe", step("SuspendFlux", ["a", "b"]), step("DemoteVolumes", ["c"])), withFinalizer, { client, log }, signal);
   expect(writes).toHaveLength(3);
   expect(most()).toBe(3);
 });
 
-test("the policy is held before anything else is written, and its other finalizers stay", async () => {
+test("the finalizer of the policy is written first, and its other finalizers stay", async () => {
   const { client, writes } = server();
   await act(plan("unsafe", step("ScaleDown", ["a"])), fresh, { client, log }, signal);
   expect(writes).toEqual(['FailoverPolicy site@7 {"metadata":{"finalizers":["other","plumbline.dev/failover"]}}', "Deployment a@3 {}"]);
@@ -106,7 +106,7 @@ test("the policy is held before anything else is written, and its other finalize
   expect(after.writes).toEqual(['FailoverPolicy site@7 {"metadata":{"finalizers":["other"]}}']);
 });
 
-test("a token comes before everything, with the version of the policy that was read", async () => {
+test("a token is written first, with the resourceVersion of the policy that was read", async () => {
   const { client, writes } = server();
   const token = { epoch: 4, state: "Held" } as const;
   await act(plan("unsafe", step("TakeToken", [], { token }), step("ScaleDown", ["a"])), fresh, { client, log }, signal);
@@ -114,7 +114,7 @@ test("a token comes before everything, with the version of the policy that was r
   expect(writes[2]).toBe("Deployment a@3 {}");
 });
 
-test("the status is told between the writes to the policy and all others, whether those are refused or not", async () => {
+test("the status is written between the writes to the policy and all others, rejected or not", async () => {
   const token = { epoch: 4, state: "Held" } as const;
   const steps = plan("safe", step("TakeToken", [], { token }), step("ScaleDown", ["a"]));
   const order = async ({ client, writes }: ReturnType<typeof server>) => {
@@ -125,13 +125,13 @@ test("the status is told between the writes to the policy and all others, whethe
   expect(await order(server({ site: "Forbidden" }))).toEqual(["told"]);
 });
 
-test("a token that is given up is removed", async () => {
+test("a dropped token is removed", async () => {
   const { client, writes } = server();
   await act(plan("safe", step("ForgetToken", [], { token: null })), withFinalizer, { client, log }, signal);
   expect(writes).toEqual(['FailoverPolicy/status site@7 {"status":{"token":null}}']);
 });
 
-test("a token that is forced is written with its reason", async () => {
+test("a forced token is written with its reason", async () => {
   const { client, writes } = server();
   const token = { epoch: 4, state: "Held" } as const;
   await act({ ...plan("safe", step("TakeToken", [], { token })), forced: "it burnt down" }, withFinalizer, { client, log }, signal);
@@ -140,7 +140,7 @@ test("a token that is forced is written with its reason", async () => {
   ]);
 });
 
-test.each(["safe", "unsafe"] as const)("if the policy has changed meanwhile, nothing at all is written in %s mode", async (mode) => {
+test.each(["safe", "unsafe"] as const)("if the policy has changed meanwhile, nothing is written in %s mode", async (mode) => {
   const { client, writes } = server({ site: "Conflict" });
   const steps = plan(mode, step("TakeToken", [], { token: { epoch: 4, state: "Held" } }), step("ScaleDown", ["a"]));
   expect(await act(steps, fresh, { client, log }, signal)).toMatchObject({ again: true, failures: [] });
@@ -148,7 +148,7 @@ test.each(["safe", "unsafe"] as const)("if the policy has changed meanwhile, not
   expect(writes).toEqual([]);
 });
 
-test("an object that a person has changed meanwhile is looked at again before the next step", async () => {
+test("an object that a user changed meanwhile is read again before the next step", async () => {
   const { client, writes } = server({ a: "Conflict" });
   const outcome = await act(
     plan("safe", step("SuspendCronJobs", ["a", "b"]), step("ScaleDown", ["c"])),
@@ -165,7 +165,7 @@ test.for<[mode: SwitchPlan["mode"], code: KubeErrorCode]>([
   ["safe", "Forbidden"],
   ["unsafe", "Conflict"],
   ["unsafe", "Timeout"],
-])("in %s mode KEDA is not paused while the count of its workload is not remembered, as after %s", async ([mode, code]) => {
+])("in %s mode KEDA is not paused while the replicas of its workload are not recorded, as after %s", async ([mode, code]) => {
   const { client, writes } = server({ a: code });
   const [workload] = step("ScaleDown", ["a"]).writes;
   const [pause] = step("ScaleDown", ["keda"], {}, StatefulSet).writes;
@@ -175,7 +175,7 @@ test.for<[mode: SwitchPlan["mode"], code: KubeErrorCode]>([
   expect(writes).toEqual([]);
 });
 
-test("a write that is refused costs only its own resource", async () => {
+test("a rejected write affects only its own resource", async () => {
   const { client, writes } = server({ a: "Forbidden", b: "ServerError" });
   const outcome = await act(plan("safe", step("UpdateDNS", ["a", "b"]), step("ScaleDown", ["c"])), withFinalizer, { client, log }, signal);
   expect(writes).toEqual(["Deployment c@3 {}"]);
@@ -193,14 +193,14 @@ test("nothing is scaled down while Flux could not be suspended: it would scale u
   expect(writes).toEqual(["Deployment b@3 {}", "Deployment c@3 {}"]);
 });
 
-test("a write of which it is not known whether it arrived is told, and comes before whatever would follow it", async () => {
+test("an uncertain write is reported and repeated before its successors", async () => {
   const { client, writes } = server({ a: "Timeout" });
   const outcome = await act(plan("safe", step("UpdateDNS", ["a", "b"]), step("ScaleDown", ["c"])), withFinalizer, { client, log }, signal);
   expect(writes).toEqual(["Deployment b@3 {}"]);
   expect(outcome).toMatchObject({ again: true, failures: [{ name: "a", reason: "WriteFailed", class: "Transient" }] });
 });
 
-test("nobody is led to a site whose volumes may not be promoted", async () => {
+test("DNS and CronJobs are not switched while a volume cannot be promoted", async () => {
   const { client, writes } = server({ a: "Forbidden" });
   const steps = [step("PromoteVolumes", ["a", "b"]), step("UpdateDNS", ["c"]), step("ResumeCronJobs", ["d"])];
   await act(plan("safe", ...steps), withFinalizer, { client, log }, signal);
@@ -210,7 +210,7 @@ test("nobody is led to a site whose volumes may not be promoted", async () => {
 test.for<[policy: FailoverPolicy, text: string]>([
   [fresh, "add finalizer plumbline.dev/failover"],
   [withFinalizer, "take token Held of epoch 4"],
-])("a policy that may not be written is told as what is in the way, and nothing else is written: %$", async ([policy, text]) => {
+])("a policy that cannot be written is reported as the blocker, and nothing else is written: %$", async ([policy, text]) => {
   const { client, writes } = server({ site: "Forbidden" });
   const steps = [step("TakeToken", [], { token: { epoch: 4, state: "Held" } }), step("ScaleDown", ["a"])];
   expect(await act(plan("safe", ...steps), policy, { client, log }, signal)).toMatchObject({
@@ -219,7 +219,7 @@ test.for<[policy: FailoverPolicy, text: string]>([
   expect(writes).toEqual([]);
 });
 
-test("what was refused is told for as long as it is still to be written", async () => {
+test("a rejected write is reported until it is no longer needed", async () => {
   const { client } = server({ a: "Forbidden", site: "Forbidden" });
   const scaling = plan("safe", step("ScaleDown", ["a", "b"]));
   const { failures } = await act(scaling, withFinalizer, { client, log }, signal);
@@ -233,7 +233,7 @@ test("what was refused is told for as long as it is still to be written", async 
   expect(stillFailingWrites(unheld, plan("safe", step("ScaleDown", [], { state: "Done" })))).toEqual([]);
 });
 
-test.each(["Unreachable", "Fenced", "Unauthorized"] as const)("%s is nobody's fault and ends the pass", async (code) => {
+test.each(["Unreachable", "Fenced", "Unauthorized"] as const)("%s is no failure of a resource and ends the pass", async (code) => {
   const { client, writes } = server({ a: code });
   const steps = plan("safe", step("UpdateDNS", ["a", "b"]), step("ScaleDown", ["c"]));
   await expect(act(steps, withFinalizer, { client, log }, signal)).rejects.toMatchObject({ code });
@@ -243,7 +243,7 @@ test.each(["Unreachable", "Fenced", "Unauthorized"] as const)("%s is nobody's fa
 
 const resource = (kind: ManagedKind, state: string) => ({ resource: { kind, namespace: "shop", name: "a", field: "" }, state });
 
-test("a policy that is deleted half-way is held until it is done, but not for what no longer exists", () => {
+test("a policy that is deleted during a switch keeps its finalizer until the end, but not for missing objects", () => {
   const deleted = { ...withFinalizer, metadata: { ...withFinalizer.metadata, deletionTimestamp: "2026-11-16T12:00:00Z" } };
   const running = plan("safe", step("ScaleDown", ["a"]), step("AwaitVolumes", [], { state: "Wait" }));
   const some = { ...running, resources: [resource("Deployment", "Active"), resource("VolumeReplication", "Not Found")] };

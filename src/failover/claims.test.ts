@@ -17,7 +17,7 @@ function policy(name: string, created: string, claims?: Record<string, string>):
   };
 }
 
-test("a policy without a record has asked since it was made, and for what came later since it is asked for", () => {
+test("a policy without recorded claims claims since its creation, and later resources since they were added", () => {
   expect(claimsOf(policy("a", "2026-11-16T08:00:00Z"), [web, data], now)).toEqual([
     { claim: "deployment/shop/web", since: "2026-11-16T08:00:00Z" },
     { claim: "volumereplication/shop/data", since: "2026-11-16T08:00:00Z" },
@@ -32,14 +32,14 @@ test("a policy without a record has asked since it was made, and for what came l
   ]);
 });
 
-test("a name that is too long for a claim is told apart by its hash", () => {
+test("a name that is too long for a claim ends in a hash", () => {
   const long = { ...web, namespace: "n".repeat(63), name: "x".repeat(253) };
   const [one, other] = claimsOf(policy("a", "2026-11-16T08:00:00Z"), [long, { ...long, name: `${"x".repeat(252)}y` }], now);
   expect(one?.claim).toHaveLength("deployment/".length + 64 + 64);
   expect(one?.claim).not.toBe(other?.claim);
 });
 
-test("the older claim has the resource, and the younger policy is told who holds it", () => {
+test("the older claim wins the resource, and the failure of the younger policy names it", () => {
   const book = new ClaimIndex();
   const [older, younger] = [policy("b", "2026-11-16T08:00:00Z"), policy("a", "2026-11-16T09:00:00Z")];
   expect(book.enter(older, [web], now)).toEqual(new Set());
@@ -48,7 +48,7 @@ test("the older claim has the resource, and the younger policy is told who holds
   expect(book.contested(younger, [data, web])).toEqual([{ resource: web, holder: "shop/b" }]);
 });
 
-test("an edit onto what another holds loses, however old the policy is", () => {
+test("an edit onto a resource of another policy loses, however old the policy is", () => {
   const book = new ClaimIndex();
   const edited = policy("old", "2026-01-01T00:00:00Z", { "deployment/shop/web": "2026-01-01T00:00:00Z" });
   const holder = policy("young", "2026-11-16T08:00:00Z", { "volumereplication/shop/data": "2026-11-16T08:00:00Z" });
@@ -58,7 +58,7 @@ test("an edit onto what another holds loses, however old the policy is", () => {
   expect(book.contested(holder, [data])).toEqual([]);
 });
 
-test("of two that were made in the same second, the one that was recorded first may have begun, and stays first", () => {
+test("of two policies of the same second the one with the first recorded claim wins", () => {
   const created = "2026-11-16T08:00:00Z";
   const book = new ClaimIndex();
   const first = policy("z", created, { "deployment/shop/web": created });
@@ -75,14 +75,14 @@ test("of two that were made in the same second, the one that was recorded first 
   expect(book.record(second, [web], now)).toEqual(record);
 });
 
-test("of two that were made in the same second and are not recorded, the name decides", () => {
+test("of two policies of the same second without recorded claims the name decides", () => {
   const created = "2026-11-16T08:00:00Z";
   const book = new ClaimIndex();
   for (const name of ["b", "a"]) book.enter(policy(name, created), [web], now);
   expect(book.contested(policy("b", created), [web])).toEqual([{ resource: web, holder: "shop/a" }]);
 });
 
-test("when the holder goes or leaves the resource, those who wait for it hear of it and have it", () => {
+test("when the owner is deleted or drops the resource, a waiting policy is reconciled and gets it", () => {
   const book = new ClaimIndex();
   const [older, younger] = [policy("a", "2026-11-16T08:00:00Z"), policy("b", "2026-11-16T09:00:00Z")];
   book.enter(older, [web, data], now);

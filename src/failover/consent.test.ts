@@ -22,7 +22,7 @@ function site(consent?: string): FakeSite {
 const writes = ({ steps }: SwitchPlan) =>
   steps.filter(({ state }) => state === "Act").flatMap((step) => step.writes.map(({ description }) => description));
 
-test("a resource of another namespace is refused with the annotation to set, and nothing at all is written", () => {
+test("a resource of another namespace is rejected with the annotation to set, and nothing is written", () => {
   const made = plan(site().observe(policy(both)));
   expect(writes(made)).toEqual([]);
   expect(made.rejections).toEqual([
@@ -58,12 +58,12 @@ test.for([
   expect(writes(plan(observed))).toHaveLength(permitted ? 2 : 0);
 });
 
-test("an annotation that names others is to be extended, not replaced", () => {
+test("the fix for an existing annotation extends it", () => {
   const [rejection] = plan(site("a/b, c/*").observe(policy(both))).rejections;
   expect(rejection?.message).toContain("'plumbline.dev/failover-policies=a/b, c/*, shop/site'");
 });
 
-test("a resource of the policy's own namespace needs no consent, and its Namespace is not even read", () => {
+test("a resource of the policy's own namespace needs no consent, and its Namespace is not read", () => {
   const observed = new FakeSite().put("Deployment", deployment("web")).observe(policy({ managedResources: [own] }), {
     namespaces: () => ({ error: "you may not", code: "Forbidden" }),
   });
@@ -73,7 +73,7 @@ test("a resource of the policy's own namespace needs no consent, and its Namespa
 test.for([
   [{ error: "you may not", code: "Forbidden" }, "Forbidden"],
   [{ error: "it is away", code: "Unreachable" }, "ReadFailed"],
-] as const)("where namespaces cannot be read, nothing is permitted: %j", ([result, reason]) => {
+] as const)("nothing is permitted if namespaces cannot be read: %j", ([result, reason]) => {
   const made = plan(site("shop/*").observe(policy(both), { namespaces: () => result }));
   expect(made.rejections).toMatchObject([{ reason, class: "Transient", message: expect.stringContaining(result.error) }]);
   expect(writes(made)).toEqual([]);
@@ -101,7 +101,7 @@ const atRest = (to: "primary" | "secondary", completed = true): NonNullable<Fail
   },
 });
 
-test("a secondary from before the rule is kept as it is, says that it could not be switched, and has no error", () => {
+test("a secondary from before the rule stays, is not Ready, and has no Error", () => {
   const down = site();
   down.put("Deployment", deployment("web", { replicas: 0 }), deployment("coredns", { replicas: 0 }, { namespace: "kube-system" }));
   const secondary = policy(both, { status: atRest("secondary") });
@@ -118,7 +118,7 @@ test("a secondary from before the rule is kept as it is, says that it could not 
   expect(writes(plan(drifted))).toContain("scale Deployment kube-system/coredns from 1 to 0");
 });
 
-test("its next switch is refused, and so is a policy that names more than before", () => {
+test("its next switch is rejected, and so is a policy with new resources", () => {
   const switched = policy({ ...both, desiredState: "primary" }, { generation: 2, status: atRest("secondary") });
   const made = plan(site().observe(switched));
   expect(made.rejections).toMatchObject([{ reason: "NotPermitted" }]);
@@ -126,20 +126,20 @@ test("its next switch is refused, and so is a policy that names more than before
   expect(report(switched.status, switched, made, { failures: [] }, NOW).transition).toEqual(switched.status?.transition);
 });
 
-test("a switch that is under way is completed, also when consent is withdrawn meanwhile", () => {
+test("a running switch is completed, also when consent is withdrawn meanwhile", () => {
   const made = plan(site().observe(policy(both, { status: atRest("secondary", false) })));
   expect(made.rejections).toEqual([]);
   expect(writes(made)).toHaveLength(2);
 });
 
-test("a switch to the other role at the same generation is another switch, and asks again", () => {
+test("a switch to the other role at the same generation needs consent again", () => {
   const confirmed = policy({ ...both, desiredState: "secondary" }, { status: atRest("primary") });
   const made = plan(site().observe(confirmed));
   expect(made.rejections).toMatchObject([{ reason: "NotPermitted" }]);
   expect(writes(made)).toEqual([]);
 });
 
-test("a policy fences only where the controller lets its namespace act everywhere", () => {
+test("a policy may fence only if the controller allows its namespace to act everywhere", () => {
   const fencing = policy({
     desiredState: "primary",
     managedResources: named("Deployment web"),

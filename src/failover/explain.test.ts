@@ -64,7 +64,7 @@ function waitingFor(step: string, wait: Waiting): FailoverStatus {
   };
 }
 
-test("nothing is wrong with a policy that is new, complete, or on its way", () => {
+test("a policy that is new, complete or switching has no problem", () => {
   const pod = {
     kind: "Pod",
     namespace: "shop",
@@ -78,7 +78,7 @@ test("nothing is wrong with a policy that is new, complete, or on its way", () =
   expect(unhealthyIn(explain(policy(waitingFor("AwaitTermination", pod))))).toEqual([]);
 });
 
-test("a policy that is rejected is to blame itself, with the field to change", () => {
+test("a rejected policy is its own cause, with the field to change", () => {
   const statements = explain(policy(failing(ofPolicy("Invalid", "Deployment web is listed twice", "spec.managedResources[1]"))));
   expect(statements).toMatchObject([
     {
@@ -92,14 +92,14 @@ test("a policy that is rejected is to blame itself, with the field to change", (
   ]);
 });
 
-test("a status of an earlier version, which has the condition alone, is the policy's own failure", () => {
+test("a status of an earlier version without failures makes the policy its own cause", () => {
   const error = "Deployment shop/web: Deployment does not exist; Deployment shop/api: Deployment does not exist";
   const statements = explain(policy({ conditions: conditions({ error }, "NotFound") }));
   expect(unhealthyIn(statements)).toEqual(["!Down FailoverPolicy/shop/shop NotFound"]);
   expect(statements[0]?.message).toBe(error);
 });
 
-test("a resource that is in the way is the cause, each of several", () => {
+test("each blocking resource is a cause", () => {
   const statements = explain(
     policy(
       failing(
@@ -129,7 +129,7 @@ test("a resource that is in the way is the cause, each of several", () => {
   ]);
 });
 
-test("a pod that should have ended is what a switch waits for, and needs its node", () => {
+test("a switch that waits for a terminating pod depends on the pod, and the pod on its node", () => {
   const message =
     "Pod shop/db-0 belongs to StatefulSet db and should have ended by 2026-01-01T00:00:00Z on node n1; if that node is off, taint it";
   const wait = { kind: "Pod", namespace: "shop", name: "db-0", node: "n1", message };
@@ -139,13 +139,13 @@ test("a pod that should have ended is what a switch waits for, and needs its nod
   expect(statements[0]?.since).toBe(LATER);
 });
 
-test("a pod that is not being deleted is what a switch waits for", () => {
+test("a switch that waits for a running pod depends on the pod", () => {
   const message = "Pod shop/db-0 belongs to StatefulSet db and runs on node n1";
   const statements = explain(policy(waitingFor("AwaitTermination", { kind: "Pod", namespace: "shop", name: "db-0", message })));
   expect(unhealthyIn(statements)).toEqual(["Degraded Pod/shop/db-0 Waiting", "Degraded FailoverPolicy/shop/shop AwaitTermination"]);
 });
 
-test("a volume that does not arrive is what a switch waits for", () => {
+test("a switch that waits for a volume depends on the volume", () => {
   const message = "VolumeReplication data not in desired state: it is Primary";
   const statements = explain(policy(waitingFor("AwaitVolumes", { kind: "VolumeReplication", namespace: "shop", name: "data", message })));
   expect(unhealthyIn(statements)).toEqual([
@@ -154,7 +154,7 @@ test("a volume that does not arrive is what a switch waits for", () => {
   ]);
 });
 
-test("what cannot be read is what a switch waits for, and what only takes its time is not", () => {
+test("a switch depends on an object that cannot be read, and not on one that is within its usual time", () => {
   const wait = {
     kind: "HorizontalPodAutoscaler",
     namespace: "shop",
@@ -170,7 +170,7 @@ test("what cannot be read is what a switch waits for, and what only takes its ti
 
 const peer = { kubeconfigSecret: { name: "other", key: "kubeconfig" } };
 
-test("another site that cannot be asked is the cause, worse while this one waits for it", () => {
+test("an unreachable other site is the cause, with a worse health while this site waits for it", () => {
   const unreachable = { reachable: false, message: "connect ECONNREFUSED" };
   const resting = explain(policy({ conditions: conditions({ complete: true }), peer: unreachable }, { peer }));
   expect(unhealthyIn(resting)).toEqual(["Unknown Site/shop/other PeerUnreachable", "Degraded FailoverPolicy/shop/shop PeerUnreachable"]);
@@ -184,7 +184,7 @@ test("another site that cannot be asked is the cause, worse while this one waits
   expect(unhealthyIn(waiting)).toEqual(["Down Site/shop/other PeerUnreachable", "Degraded FailoverPolicy/shop/shop PeerUnreachable"]);
 });
 
-test("another site that wants to be primary too is told to change", () => {
+test("the fix for two desired primaries is to change the other site", () => {
   const wait = {
     kind: "FailoverPolicy",
     namespace: "shop",
@@ -223,7 +223,7 @@ test("a site that works but could not be switched is Degraded, with each reason 
   expect(statements.at(-1)).toMatchObject({ message: `spec.fence: ${fence}`, fix: { text: "change spec.fence" }, since: LATER });
 });
 
-test("another site that does not answer is told once, and what was not observed is no trouble", () => {
+test("an unreachable other site is reported once, and unobserved state is no problem", () => {
   const unreachable = { reachable: false, message: "connect ECONNREFUSED" };
   const message = "The other site's policy cannot be used: connect ECONNREFUSED; check the site, the network and Secret other";
   const failure = ofPolicy("PeerUnreachable", message, "spec.peer");
@@ -248,13 +248,13 @@ test.each([
   ["VolumeMismatch", "spec.managedResources", "The policy at the other site names VolumeReplication logs", "the same volumes"],
   ["SplitBrain", undefined, "The other site holds epoch 5", "set desiredState secondary"],
   ["Invalid", "spec.maxCopyAge", 'maxCopyAge is "soon"', "change spec.maxCopyAge"],
-])("a policy with the Error %s says what to do", (reason, field, message, fix) => {
+])("a policy with Error %s has a fix", (reason, field, message, fix) => {
   const statements = explain(policy(failing(ofPolicy(reason, message, field))));
   expect(unhealthyIn(statements)).toEqual([`!Down FailoverPolicy/shop/shop ${reason}`]);
   expect(statements[0]?.fix?.text).toContain(fix);
 });
 
-test("a wrong spec.peer is the policy's own fault, and the other site is not blamed", () => {
+test("a wrong spec.peer makes the policy the cause, not the other site", () => {
   const message = "Secret shop/west of spec.peer has no key kubeconfig";
   const field = "spec.peer.kubeconfigSecret.key";
   const status: FailoverStatus = { ...failing(ofPolicy("PeerInvalid", message, field)), peer: { reachable: false, message, field } };
@@ -262,7 +262,7 @@ test("a wrong spec.peer is the policy's own fault, and the other site is not bla
   expect(statements).toEqual(["!Down FailoverPolicy/shop/shop PeerInvalid"]);
 });
 
-test("a volume that is being copied is no fault while the controller says that it is on time, and one afterwards", () => {
+test("a volume that is being copied is a problem only after its usual time", () => {
   const volume = {
     kind: "VolumeReplication",
     namespace: "shop",

@@ -18,7 +18,7 @@ function reported(before: FailoverStatus | undefined, peer: PeerView, minute: nu
   return report(before, given, plan(observed), { failures: [], peer }, at(minute));
 }
 
-test("what the other site last said of the copy is kept when it no longer answers, and says what force would lose", () => {
+test("the last reported age of the copy is kept when the other site does not answer, and shows the loss of a force", () => {
   const answering: PeerView = { reachable: true, exists: true, desiredState: "primary", copy: { lastSyncTime: COPIED } };
   const alive = reported(undefined, answering, 0);
   expect(expectedLoss(policy(spec, { status: alive }), at(1))).toMatchObject({ known: true, seconds: 11 * 60 });
@@ -35,8 +35,8 @@ test("what the other site last said of the copy is kept when it no longer answer
 
 test.each([
   ["without a peer", policy({ managedResources: spec.managedResources }), "without spec.peer"],
-  ["when the other site never said", policy(spec), "has never reported"],
-])("the loss is not known %s, and that is said", (_, given, text) => {
+  ["when the other site never reported it", policy(spec), "has never reported"],
+])("the loss is reported as unknown %s", (_, given, text) => {
   expect(expectedLoss(given, NOW)).toEqual({ known: false, text: expect.stringContaining(text) });
 });
 
@@ -46,7 +46,7 @@ const volumes = (...times: (string | undefined)[]) => ({
   ),
 });
 
-test("a copy is as old as the oldest volume, and not known unless every volume says when", () => {
+test("the age of the copy is that of the oldest volume, and unknown unless every volume reports it", () => {
   expect(copyOf(volumes("2026-11-16T11:58:00Z", COPIED))).toEqual({ copy: { lastSyncTime: COPIED } });
   expect(copyOf(volumes(COPIED, undefined))).toEqual({});
   expect(copyOf({ ...volumes(COPIED), lastSyncTime: "2026-11-16T11:59:00Z" })).toEqual({ copy: { lastSyncTime: "2026-11-16T11:59:00Z" } });

@@ -23,7 +23,7 @@ function inProgress(status: "True" | "False"): FailoverStatus {
   return { conditions: [{ type: "InProgress", status, reason: "ScaleDown", message: "", lastTransitionTime: "2026-11-16T12:00:00Z" }] };
 }
 
-test("a switch counts as under way for as long as the status says so", async () => {
+test("a switch counts as running while the status says so", async () => {
   count(inProgress("True"));
   expect(await values()).toEqual([1, 0]);
   count(inProgress("False"));
@@ -38,7 +38,7 @@ test("two sites that hold the token are counted, and one that has released it is
   expect(await values()).toEqual([0, 0]);
 });
 
-test("a policy that is gone is not counted", async () => {
+test("a deleted policy is not counted", async () => {
   count(inProgress("True"));
   removeMetrics(KEY);
   expect(await values()).toEqual([undefined, undefined]);
@@ -56,7 +56,7 @@ const towards = (to: "primary" | "secondary") => ({
   transition: { to, mode: "safe" as const, generation: 1, startTime: "2026-11-16T12:00:00Z", steps: [] },
 });
 
-test("readiness, the other site and the age of the copy are counted, and only where they are known", async () => {
+test("readiness, the other site and the age of the copy are exported only if they are known", async () => {
   const volumes = [
     { name: "a", lastSyncTime: "2026-11-16T11:58:00Z" },
     { name: "b", lastSyncTime: "2026-11-16T11:59:00Z" },

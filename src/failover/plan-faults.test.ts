@@ -19,8 +19,8 @@ const withToken = (spec: FailoverPolicy, epoch: number, state: "Held" | "Release
   status: { token: { epoch, state } },
 });
 
-describe("something that is missing", () => {
-  test.each(KINDS)("a %s is an error of its own and holds nobody up on the way to secondary", (kind) => {
+describe("a missing resource", () => {
+  test.each(KINDS)("a missing %s is an error of its own and blocks nothing on the way to secondary", (kind) => {
     const site = new FakeSite().put("VolumeReplication", volume("data", "primary"));
     const first = plan(site.observe(data("secondary", `${kind} gone`)));
     expect(first.failures.map(({ reason, name }) => `${reason} ${name}`)).toEqual(["NotFound gone"]);
@@ -33,7 +33,7 @@ describe("something that is missing", () => {
     expect(done.resources[1]).toMatchObject({ state: "Not Found", error: `${kind} does not exist` });
   });
 
-  test.each(KINDS.slice(3))("the kind %s is a failure of that resource, and none of a policy that does not name it", (kind) => {
+  test.each(KINDS.slice(3))("a missing kind %s fails that resource, and no policy that does not name it", (kind) => {
     const site = new FakeSite().put("VolumeReplication", volume("data", "secondary"));
     site.absentKinds.add(kind);
     expect(plan(site.observe(data("secondary", `${kind} web`))).failures.map(({ reason, message }) => `${reason}: ${message}`)).toEqual([
@@ -42,7 +42,7 @@ describe("something that is missing", () => {
     expect(plan(site.observe(data("secondary"))).complete).toBe(true);
   });
 
-  test("a VolumeReplication holds up no demotion of others, and without it nobody is led here and nothing comes back", () => {
+  test("a missing VolumeReplication blocks no demotion, but DNS and workloads on the way to primary", () => {
     const site = new FakeSite()
       .put("VolumeReplication", volume("data", "primary"))
       .put("CronJob", cronJob("nightly", { suspend: true }, { annotations: { "plumbline.dev/failover-prior": '{"suspend":false}' } }))
@@ -64,7 +64,7 @@ describe("a resource that cannot be read", () => {
     "CronJob shop/nightly",
     "Deployment shop/api",
     "StatefulSet shop/data",
-  ])("%s holds up the volumes in either direction, and what comes before them only where it has to", (key) => {
+  ])("%s blocks the volumes in both directions, and earlier steps only if needed", (key) => {
     const run = shop();
     run.runToEnd();
     run.want({ desiredState: "secondary" });
@@ -81,7 +81,7 @@ describe("a resource that cannot be read", () => {
     expect(run.runToEnd().complete).toBe(true);
   });
 
-  test("for want of rights is Forbidden", () => {
+  test("for lack of permission is Forbidden", () => {
     const site = new FakeSite();
     const observed = site.observe(policy({ managedResources: named("Deployment web") }), {
       read: () => ({ error: "deployments is forbidden", code: "Forbidden" }),
@@ -112,7 +112,7 @@ describe("unsafe mode", () => {
     },
   );
 
-  test("an error of a volume is told, and stops nothing", () => {
+  test("an error of a volume is reported and blocks nothing", () => {
     const failed = volume("data", "primary", { conditions: [...VOLUME_CONDITIONS.promoteFailed], status: { state: "Secondary" } });
     const stopped = deployment("web", { replicas: 0 }, { annotations: { "plumbline.dev/failover-prior": '{"replicas":2}' } });
     const site = new FakeSite().put("VolumeReplication", failed).put("Deployment", stopped);
@@ -122,12 +122,12 @@ describe("unsafe mode", () => {
   });
 });
 
-describe("a refusal", () => {
+describe("a rejection", () => {
   test.each([
     ["desiredState", { desiredState: "standby" as Role }, undefined],
     ["mode", { mode: "fast" }, undefined],
     ["an empty policy", { managedResources: [] }, undefined],
-  ])("of %s writes nothing and is not tried again by itself", (_, spec, requeueAfterMs) => {
+  ])("of %s writes nothing and is not retried", (_, spec, requeueAfterMs) => {
     const run = shop();
     run.want({ desiredState: "secondary", ...spec });
     const result = plan(run.site.observe(run.policy));
@@ -136,7 +136,7 @@ describe("a refusal", () => {
     expect(result.requeueAfterMs).toBe(requeueAfterMs);
   });
 
-  test("of what another policy has names that one, writes nothing, and still says what would be written", () => {
+  test("for a resource of another policy names that policy, writes nothing, and still shows the plan", () => {
     const run = shop();
     run.want({ desiredState: "secondary" });
     const observed = run.site.observe(run.policy);
@@ -155,7 +155,7 @@ describe("a refusal", () => {
 const garbled = (rest: object = {}) => ({ annotations: { "plumbline.dev/failover-prior": "{", ...rest } });
 
 describe("a prior-state annotation that cannot be parsed", () => {
-  test("is replaced on the way to secondary, while what there is can still be seen", () => {
+  test("is replaced on the way to secondary, while the current value is known", () => {
     const site = new FakeSite()
       .put("Deployment", deployment("web", { replicas: 5 }, garbled()))
       .put("CronJob", cronJob("nightly", {}, { annotations: { "plumbline.dev/failover-prior": '{"policy":"shop/site","replicas":2}' } }));
@@ -167,7 +167,7 @@ describe("a prior-state annotation that cannot be parsed", () => {
     ]);
   });
 
-  test("is told on the way to primary, also of what the policy does not name itself", () => {
+  test("is reported on the way to primary, also of objects that the policy does not name", () => {
     const keda = scaledObject("web", "web", garbled({ "autoscaling.keda.sh/paused-replicas": "0" }));
     const hpa = autoscaler("web", "Deployment web", { behavior: { scaleUp: { selectPolicy: "Disabled" } } });
     hpa.metadata.annotations = garbled().annotations;
@@ -189,7 +189,7 @@ describe("a prior-state annotation that cannot be parsed", () => {
 });
 
 describe("drift at rest", () => {
-  test("as a secondary, everything is put right again", () => {
+  test("is reverted on a secondary", () => {
     const run = shop();
     run.runToEnd();
     run.want({ desiredState: "secondary" });
@@ -209,7 +209,7 @@ describe("drift at rest", () => {
     expect(run.site.get("Deployment", "web").spec.replicas).toBe(3);
   });
 
-  test("as a primary, workloads, CronJobs and Flux are their owners' business", () => {
+  test("of workloads, CronJobs and Flux is ignored on a primary", () => {
     const run = shop();
     run.runToEnd();
     run.site.edit("Deployment", run.site.get("Deployment", "worker"), ({ spec }) => {
@@ -230,7 +230,7 @@ describe("with another site", () => {
   const up = (mode = "on") =>
     policy({ desiredState: "primary", mode, peer, managedResources: named("VolumeReplication data", "Kustomization apps") });
 
-  test.each(["on", "off"])("mode %s: nothing at all is written before the token is ours", (mode) => {
+  test.each(["on", "off"])("mode %s: nothing is written before the token is held", (mode) => {
     for (const token of [undefined, { ...decision, waits }]) {
       const result = plan(secondarySite().observe(up(mode)), token);
       expect(writeTexts(result)).toEqual([]);
@@ -265,7 +265,7 @@ describe("with another site", () => {
     expect(plan(at.observe(withToken(down, 3, "Released")), decision).complete).toBe(true);
   });
 
-  test("a site that was outranked before it promoted anything lets go all the same: the line may be cut before the next pass", () => {
+  test("a site that was outranked before it promoted anything releases in the same pass", () => {
     const at = new FakeSite().put("VolumeReplication", volume("data", "secondary")).put("Kustomization", flux("apps", { suspend: true }));
     const peerView = { reachable: true, exists: true, desiredState: "primary", token: { epoch: 6, state: "Held" } } as const;
     const own = withToken(up(), 4);
@@ -278,7 +278,7 @@ describe("with another site", () => {
     ]);
   });
 
-  test("a site that was outranked is made a secondary first, whatever is wanted, and says so", () => {
+  test("a site that was outranked becomes secondary first, whatever is desired, with an Error", () => {
     const at = secondarySite().put("VolumeReplication", volume("data", "primary"));
     const token = { reachable: true, exists: true, desiredState: "primary", token: { epoch: 5, state: "Held" } } as const;
     const result = plan(at.observe(withToken(up(), 3), { peer: token }), { ...decision, mustDemote: true, waits });
@@ -311,7 +311,7 @@ describe("a spec.peer that cannot work", () => {
     return plan(observed, decideToken({ policy: spec, mode: "safe", ...tokenFacts(observed), peer: wrong }));
   };
 
-  test.each(["primary", "secondary"] as const)("refuses the way to %s, with the field, and writes nothing", (desiredState) => {
+  test.each(["primary", "secondary"] as const)("rejects the switch to %s with the field, and writes nothing", (desiredState) => {
     const site = desiredState === "primary" ? secondarySite() : new FakeSite().put("VolumeReplication", volume("data", "primary"));
     const made = planned(paired({ desiredState }, { token: { epoch: 2, state: desiredState === "primary" ? "Released" : "Held" } }), site);
     expect(failureTexts(made.rejections)).toEqual(invalid);
@@ -321,7 +321,7 @@ describe("a spec.peer that cannot work", () => {
     expect(made.requeueAfterMs).toBe(20_000);
   });
 
-  test("is reported of a site at rest, which stays complete and cannot be switched", () => {
+  test("is reported at rest: the site stays Complete and is not Ready", () => {
     const site = new FakeSite().put("VolumeReplication", volume("data", "primary"));
     const transition = {
       to: "primary" as const,
@@ -344,7 +344,7 @@ describe("a spec.peer that cannot work", () => {
     expect(writeTexts(made)).toEqual(["promote VolumeReplication shop/data"]);
   });
 
-  test("is passed over by force, which is for a site that cannot be asked", () => {
+  test("is ignored by force", () => {
     const forced = paired({ force: { reason: "it is gone", epoch: 2, uid: "1" } }, { token: { epoch: 2, state: "Released" } });
     const made = planned({ ...forced, metadata: { ...forced.metadata, uid: "1" } });
     expect([made.rejections, failureTexts(made.failures)]).toEqual([[], invalid]);
@@ -377,7 +377,7 @@ describe("a site that was restored from a backup", () => {
     return plan(observed, decideToken({ policy: restored, mode: "safe", ...tokenFacts(observed), peer: viewOf(token) }));
   };
 
-  test("starts nothing and says what the other site has seen of it", () => {
+  test("starts nothing and reports the token that the other site has seen", () => {
     const { rejections, steps: all, ready } = planned("primary");
     expect(rejections.map(({ reason, field, message }) => `${reason} ${field}: ${message}`)).toEqual([
       "Restored status.token: The token of this site is Held with epoch 2, and the other site has read it as Released with epoch 6: this cluster was restored from a backup. " +
@@ -387,14 +387,14 @@ describe("a site that was restored from a backup", () => {
     expect(ready).toMatchObject({ status: "False", reason: "Restored" });
   });
 
-  test("becomes a secondary when it is asked to, or when the other site holds the token", () => {
+  test("becomes secondary if that is desired, or if the other site holds the token", () => {
     expect(writeTexts(planned("secondary"))).toEqual(["demote VolumeReplication shop/data"]);
     const outranked = planned("primary", { epoch: 7, state: "Held" });
     expect(outranked.to).toBe("secondary");
     expect(writeTexts(outranked)).toEqual(["demote VolumeReplication shop/data"]);
   });
 
-  test("goes on by force, above what the other site has seen", () => {
+  test("continues by force, with a higher epoch than the other site has seen", () => {
     const { rejections, steps: all } = planned("primary", undefined, true);
     expect(rejections).toEqual([]);
     expect(all[0]).toMatchObject({ name: "TakeToken", state: "Act", token: { epoch: 7, state: "Held" } });

@@ -85,7 +85,7 @@ const anySite = fc
   });
 
 describe("from any state in safe mode", () => {
-  test("no volume is demoted while a pod mounts a claim, an attachment remains, anything runs or starts, or a look fails", () => {
+  test("no volume is demoted while a pod mounts a claim, an attachment remains, anything runs or starts, or a read fails", () => {
     let demotions = 0;
     fc.assert(
       fc.property(anySite, ({ shape, site, policy: given }) => {
@@ -108,7 +108,7 @@ describe("from any state in safe mode", () => {
     expect(demotions).toBeGreaterThan(50);
   });
 
-  test("nothing that needs a volume comes back while one of them is not known to be primary", () => {
+  test("no workload is restored while a volume is not known to be primary", () => {
     const late = new Set(["ResumeJobs", "ResumeFlux", "RestoreWorkloads"]);
     fc.assert(
       fc.property(anySite, ({ shape, site, policy: given }) => {
@@ -193,8 +193,8 @@ function annotationsOf({ metadata: { annotations = {} } }: KubeObject): Record<s
   return Object.fromEntries(Object.entries(annotations).filter(([key]) => !key.startsWith("reconcile.fluxcd.io/")));
 }
 
-describe("a site that reacts", () => {
-  test("is where it is wanted in the end, and back as the primary everything is exactly as it was", () => {
+describe("a simulated site", () => {
+  test("reaches the desired role, and after the switch back to primary every field is restored", () => {
     fc.assert(
       fc.property(anyRun, (run) => {
         const before = essence(run);
@@ -210,7 +210,7 @@ describe("a site that reacts", () => {
     );
   });
 
-  test("is none the worse for a controller that dies after any of its writes, in either direction", () => {
+  test("reaches the same state if the controller dies after any write, in both directions", () => {
     fc.assert(
       fc.property(anyRun, fc.integer({ min: 1, max: 14 }), fc.integer({ min: 1, max: 14 }), (run, down, up) => {
         const before = essence(run);
@@ -226,7 +226,7 @@ describe("a site that reacts", () => {
     );
   });
 
-  test("takes any number of flips in the middle, with and without death", () => {
+  test("survives any number of role changes in the middle, with and without crashes", () => {
     const flip = fc.record({
       to: fc.constantFrom("primary" as const, "secondary" as const),
       passes: fc.integer({ min: 0, max: 4 }),
@@ -254,7 +254,7 @@ describe("a site that reacts", () => {
     );
   });
 
-  test("is left alone once it is where it is wanted, and its status too", () => {
+  test("is not written once it has the desired role, nor is its status", () => {
     fc.assert(
       fc.property(anyRun, fc.constantFrom("primary" as const, "secondary" as const), (run, to) => {
         run.want({ desiredState: to });

@@ -151,7 +151,7 @@ describe("the spec's diagram of a switch to primary, in safe mode", () => {
     expect(requested.requeueAfterMs).toBe(5_000);
 
     run.controllers.turn();
-    // Git has the number of web; of api nobody but the annotation knows it.
+    // Git has the replicas of web; those of api are only in the annotation.
     expect(writeTexts(run.pass())).toEqual([
       "forget the prior replicas of Deployment shop/web: it runs again",
       "scale Deployment shop/api from 0 to 2",

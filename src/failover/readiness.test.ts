@@ -45,10 +45,10 @@ describe("a primary at rest is", () => {
   test.each<[string, Given, [string, string, number]]>([
     ["ready when its volumes are replicated", { conditions: [replicating("True")] }, ["True", "Ready", 0]],
     ["not ready when one is not", { conditions: [replicating("False", "NotReplicating", "peer is down")] }, ["False", "NotReplicating", 1]],
-    ["not known to be when replication is Unknown", { conditions: [replicating("Unknown", "Failed")] }, ["Unknown", "NotObserved", 1]],
-    ["not known to be when csi-addons says nothing", {}, ["Unknown", "NotObserved", 1]],
+    ["Unknown when replication is Unknown", { conditions: [replicating("Unknown", "Failed")] }, ["Unknown", "NotObserved", 1]],
+    ["Unknown when csi-addons reports nothing", {}, ["Unknown", "NotObserved", 1]],
     [
-      "ready by the age of the copy where csi-addons says no more",
+      "ready by the age of the copy if csi-addons reports nothing else",
       { spec: { maxCopyAge: "15m" }, lastSyncTime: minutesAgo(14) },
       ["True", "Ready", 0],
     ],
@@ -58,12 +58,12 @@ describe("a primary at rest is", () => {
       ["False", "CopyTooOld", 1],
     ],
     [
-      "not known to be when the age of the copy is not reported",
+      "Unknown when the age of the copy is not reported",
       { spec: { maxCopyAge: "15m" }, conditions: [replicating("True")] },
       ["Unknown", "CopyAgeUnknown", 1],
     ],
     [
-      "not known to be on a young copy when replication is Unknown",
+      "Unknown with a recent copy when replication is Unknown",
       { spec: { maxCopyAge: "15m" }, conditions: [replicating("Unknown")], lastSyncTime: minutesAgo(1) },
       ["Unknown", "NotObserved", 1],
     ],
@@ -83,13 +83,9 @@ describe("a primary at rest is", () => {
       { spec: { peer }, conditions: [replicating("True")], view: there({ stranger: "it names web/depot" }) },
       ["False", "PeerNamesOther", 1],
     ],
+    ["Unknown before the other site was read", { spec: { peer }, conditions: [replicating("True")] }, ["Unknown", "PeerNotAsked", 1]],
     [
-      "not known to be before the other site was asked",
-      { spec: { peer }, conditions: [replicating("True")] },
-      ["Unknown", "PeerNotAsked", 1],
-    ],
-    [
-      "not ready for all reasons at once, what is wrong before what is not known",
+      "not ready with all reasons, problems before unknowns",
       { spec: { peer }, conditions: [], view: { reachable: false, message: "timeout" } },
       ["False", "PeerUnreachable", 2],
     ],
@@ -108,19 +104,23 @@ describe("a secondary at rest is", () => {
       { spec: { peer }, view: primary({ replicating: "False" }) },
       ["False", "NotReplicating", 1],
     ],
-    ["ready on a young copy", { spec: { peer, maxCopyAge: "15m" }, view: primary({ lastSyncTime: minutesAgo(18) }) }, ["True", "Ready", 0]],
     [
-      "not ready on an old copy",
+      "ready with a recent copy",
+      { spec: { peer, maxCopyAge: "15m" }, view: primary({ lastSyncTime: minutesAgo(18) }) },
+      ["True", "Ready", 0],
+    ],
+    [
+      "not ready with an old copy",
       { spec: { peer, maxCopyAge: "15m" }, view: primary({ lastSyncTime: minutesAgo(19) }) },
       ["False", "CopyTooOld", 1],
     ],
     [
-      "not known to be when the other site does not say how old the copy is",
+      "Unknown when the other site does not report the age of the copy",
       { spec: { peer, maxCopyAge: "15m" }, view: primary({}) },
       ["Unknown", "CopyAgeUnknown", 1],
     ],
-    ["not known to be by age without a peer", { spec: { maxCopyAge: "15m" } }, ["Unknown", "CopyAgeUnknown", 1]],
-    ["not known to be while neither site is primary", { spec: { peer }, view: there() }, ["Unknown", "NotObserved", 1]],
+    ["Unknown by age without a peer", { spec: { maxCopyAge: "15m" } }, ["Unknown", "CopyAgeUnknown", 1]],
+    ["Unknown while neither site is primary", { spec: { peer }, view: there() }, ["Unknown", "NotObserved", 1]],
     [
       "not ready when the other site does not answer",
       { spec: { peer }, view: { reachable: false, message: "no route" } },
@@ -130,7 +130,7 @@ describe("a secondary at rest is", () => {
     expect(verdict(given, "secondary")).toEqual(expected);
   });
 
-  test("not known to be ready by a verdict of the past: in sync, and nobody sends", () => {
+  test("Unknown by an old in-sync condition while no site is primary", () => {
     const wanted = policy({ managedResources: named("VolumeReplication data") });
     const data = volume("data", "secondary", { conditions: [...VOLUME_CONDITIONS.inSync] });
     expect(plan(new FakeSite().put("VolumeReplication", data).observe(wanted)).ready).toMatchObject({
@@ -140,7 +140,7 @@ describe("a secondary at rest is", () => {
   });
 });
 
-test("what would refuse the other role is a reason, with its remedy", () => {
+test("a rejection of the other role is a reason, with its fix", () => {
   const spec = { replicas: 1, persistentVolumeClaimRetentionPolicy: { whenScaled: "Delete" as const } };
   const wanted = policy({ desiredState: "primary", managedResources: named("StatefulSet db") });
   const { ready, complete } = plan(new FakeSite().put("StatefulSet", statefulSet("db", spec)).observe(wanted));
@@ -152,7 +152,7 @@ test("what would refuse the other role is a reason, with its remedy", () => {
   });
 });
 
-test("during a switch it is not known, and an error of the policy itself is a reason", () => {
+test("Ready is Unknown during a switch, and an error of the policy is a reason", () => {
   const switching = policy({ desiredState: "primary", managedResources: named("VolumeReplication data") });
   const site = new FakeSite().put("VolumeReplication", volume("data", "secondary"));
   expect(plan(site.observe(switching)).ready).toEqual({ status: "Unknown", reason: "InProgress", findings: [] });
@@ -178,7 +178,7 @@ test("the message lists every reason with its object", () => {
 });
 
 describe("a copy that gets too old", () => {
-  test("has a primary at rest look again when it does, and not before", () => {
+  test("makes a primary at rest reconcile when it happens, and not before", () => {
     const given = { spec: { maxCopyAge: "15m" }, conditions: [replicating("True")], lastSyncTime: minutesAgo(5) };
     expect(planOf(given, "primary").requeueAfterMs).toBe(10 * 60_000 + 1);
     const state = { ...observed(given, "primary"), now: new Date(NOW.getTime() + 10 * 60_000 + 1) };
@@ -186,7 +186,7 @@ describe("a copy that gets too old", () => {
     expect(plan(state).requeueAfterMs).toBeUndefined();
   });
 
-  test("needs no other look where no age is asked for", () => {
+  test("needs no reconcile without maxCopyAge", () => {
     expect(planOf({ conditions: [replicating("True")], lastSyncTime: minutesAgo(5) }, "primary").requeueAfterMs).toBeUndefined();
   });
 });
@@ -209,7 +209,7 @@ describe("any site at all", () => {
     age: fc.option(fc.integer({ min: 0, max: 30 }), { nil: undefined }),
   });
 
-  test("is ready exactly when nothing was found, and says why when it is not", () => {
+  test("is ready exactly if there is no reason against it", () => {
     fc.assert(
       fc.property(given, ({ role, maxCopyAge, hasPeer, view, replicating: value, age }) => {
         const state = observed(

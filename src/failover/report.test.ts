@@ -23,7 +23,7 @@ const secondaryOf = (run: TransitionHarness) => {
 };
 
 describe("the status on the way to secondary", () => {
-  test("says at each step where it is, what it waits for and since when", () => {
+  test("has the current step, what it waits for and since when", () => {
     const run = secondaryOf(shop());
     const first = passAt(run, 100);
     expect(conditions(first)).toEqual([
@@ -58,7 +58,7 @@ describe("the status on the way to secondary", () => {
     expect(third.transition).toEqual(second.transition);
   });
 
-  test("says of the copy that it is on time for a minute, and no more after that; of steps without a usual time it says nothing", () => {
+  test("reports the copy as on time for a minute, and nothing for steps without a usual time", () => {
     const one = policy({ desiredState: "secondary", managedResources: named("VolumeReplication data") });
     const made = plan(new FakeSite().put("VolumeReplication", volume("data", "secondary")).observe(one));
     const waits = [{ kind: "VolumeReplication", namespace: "shop", name: "data", message: "it is not copied yet" }];
@@ -78,7 +78,7 @@ describe("the status on the way to secondary", () => {
     expect(onTime("AwaitVolumes", [0, 300])).toEqual([undefined, undefined]);
   });
 
-  test("ends with the time it took, when the writers were gone, and how far behind the copy was", () => {
+  test("ends with the duration, the time of the last writer, and the age of the copy", () => {
     const run = secondaryOf(shop());
     run.runToEnd();
     const status = statusOf(run);
@@ -129,7 +129,7 @@ describe("the status on the way to secondary", () => {
 });
 
 describe("transitions", () => {
-  test("one that is left for another is superseded, and only the last ten are kept", () => {
+  test("an abandoned one is Superseded, and only the last ten are kept", () => {
     const run = shop();
     run.runToEnd();
     for (let flip = 0; flip < 12; flip++) {
@@ -143,7 +143,7 @@ describe("transitions", () => {
     expect(history[0]?.steps).toEqual([{ name: "SuspendFlux" }, { name: "UpdateDNS" }, { name: "SuspendCronJobs" }, { name: "ScaleDown" }]);
   });
 
-  test("an edit that changes nothing is no transition, one that has something to do is", () => {
+  test("an edit without steps is no transition, an edit with steps is one", () => {
     const run = shop();
     run.runToEnd();
     const before = statusOf(run).transition;
@@ -158,7 +158,7 @@ describe("transitions", () => {
     expect(statusOf(run).history).toHaveLength(1);
   });
 
-  test("a change of mode on the way is another one", () => {
+  test("a change of mode during a switch starts a new one", () => {
     const run = secondaryOf(shop());
     run.pass();
     run.want({ mode: "off" });
@@ -167,7 +167,7 @@ describe("transitions", () => {
     expect(statusOf(run).history?.[0]).toMatchObject({ to: "secondary", mode: "safe", outcome: "Superseded" });
   });
 
-  test("drift at rest is none: the step that puts it right runs again", () => {
+  test("drift at rest starts none: the step that reverts it runs again", () => {
     const run = secondaryOf(shop());
     run.runToEnd();
     const before = statusOf(run);
@@ -200,7 +200,7 @@ describe("transitions", () => {
     expect(report(taken, run.policy, next, { failures: [] }, NOW).transition?.forced).toBe("it burnt down");
   });
 
-  test("a forced one has its reason from the token where whoever took it could not say so any more", () => {
+  test("a forced one has its reason from the token if the controller died before it wrote the status", () => {
     const run = shop({ peer: { kubeconfigSecret: { name: "peer", key: "kubeconfig" } } });
     const policy = { ...run.policy, status: { token: { epoch: 2, state: "Held" as const, forced: "it burnt down" } } };
     const next = plan(run.site.observe(policy), { mayWrite: true, mustDemote: false, waits: [] });
@@ -208,7 +208,7 @@ describe("transitions", () => {
   });
 });
 
-describe("what is wrong", () => {
+describe("a failure", () => {
   test("is in the Error condition with its object, the first reason first", () => {
     const given = policy({ managedResources: named("Deployment gone", "CronJob lost") });
     const result = plan(new FakeSite().observe(given));
@@ -228,7 +228,7 @@ describe("what is wrong", () => {
     expect(status.workloadStatuses?.[0]).toMatchObject({ state: "Not Found", error: "Deployment does not exist" });
   });
 
-  test("with the policy itself begins no transition and leaves the last one as it is", () => {
+  test("of the policy itself starts no transition and keeps the last one", () => {
     const run = shop();
     run.runToEnd();
     const before = statusOf(run);
@@ -268,7 +268,7 @@ describe("what is wrong", () => {
     expect(report(undefined, given, { ...result, failures: [], rejections: [] }, { failures: [] }, NOW)).not.toHaveProperty("failures");
   });
 
-  test("with a resource that another policy switches is told with every condition too, and nothing begins", () => {
+  test("of a resource of another policy is in every condition, and no transition starts", () => {
     const given = policy({ managedResources: named("Deployment web") });
     const [web] = managedBy(given).managed;
     const site = new FakeSite().put("Deployment", deployment("web"));
@@ -287,7 +287,7 @@ describe("what is wrong", () => {
     expect(status.workloadStatuses).toMatchObject([{ name: "web", state: "Active" }]);
   });
 
-  test("with a write keeps it from being complete", () => {
+  test("of a write prevents Complete", () => {
     const given = policy({ managedResources: named("Deployment web") });
     const result = plan(new FakeSite().put("Deployment", deployment("web", { replicas: 0 })).observe(given));
     expect(result.complete).toBe(true);
@@ -310,18 +310,18 @@ describe("what is wrong", () => {
   });
 });
 
-test("unsafe mode says that it waits for nothing", () => {
+test("the summary of unsafe mode says that it waits for nothing", () => {
   const run = secondaryOf(shop({ mode: "off" }));
   expect(passAt(run, 100).summary).toBe("Switching to secondary without waiting: SuspendFlux");
 });
 
-test("a primary says how many workloads and Flux objects there are", () => {
+test("the status of a primary counts its workloads and Flux objects", () => {
   const run = shop();
   run.runToEnd();
   expect(statusOf(run).workloadStatus).toBe("2 workload(s) managed by Flux, 2 Flux resource(s) active");
 });
 
-test("a condition keeps the time of its last flip, a resource that of its last state", () => {
+test("a condition keeps its lastTransitionTime, and a resource the time of its last state", () => {
   const run = shop();
   run.runToEnd();
   const before = statusOf(run);
@@ -337,7 +337,7 @@ test("a condition keeps the time of its last flip, a resource that of its last s
   expect(after.volumeReplicationStatuses?.[0]?.lastUpdateTime).toBe(before.volumeReplicationStatuses?.[0]?.lastUpdateTime);
 });
 
-test("what others write into the status stays", () => {
+test("foreign status fields stay", () => {
   const given = policy({
     managedResources: named("VolumeReplication data"),
     peer: { kubeconfigSecret: { name: "peer", key: "kubeconfig" } },
@@ -364,12 +364,12 @@ test.each([
     { reachable: true, exists: true, desiredState: "secondary", token: { epoch: 1, state: "Released" } },
     { reachable: true, desiredState: "secondary", token: { epoch: 1, state: "Released" }, lastAnswerTime: "2026-11-16T12:00:00Z" },
   ],
-] as const)("what was seen of the other site is told: %j", (peer, status) => {
+] as const)("the observed state of the other site is in the status: %j", (peer, status) => {
   const given = policy({ managedResources: named("Deployment web"), peer: { kubeconfigSecret: { name: "peer", key: "kubeconfig" } } });
   expect(report(undefined, given, plan(new FakeSite().observe(given)), { failures: [], peer }, NOW).peer).toEqual(status);
 });
 
-test("of what Failover-Operator had written nothing is left that is not ours to say", () => {
+test("status fields of Failover-Operator that we do not report are removed", () => {
   const given = policy({ managedResources: named("VolumeReplication data") });
   const result = plan(new FakeSite().put("VolumeReplication", volume("data", "secondary")).observe(given));
   const theirs: FailoverStatus = {
@@ -391,7 +391,7 @@ test("of what Failover-Operator had written nothing is left that is not ours to 
   expect(status.workloadStatuses).toBeUndefined();
 });
 
-test("told the same twice it says the same", () => {
+test("the report is idempotent", () => {
   const run = secondaryOf(shop());
   run.pass();
   run.controllers.turn();
@@ -404,7 +404,7 @@ function seconds(start: string | undefined, end: string | undefined): number {
   return (Date.parse(end ?? "") - Date.parse(start ?? "")) / 1000;
 }
 
-test("a policy with more resources than a status may list still has one", () => {
+test("a policy with more resources than a status may list has a truncated status", () => {
   const many = Array.from({ length: 1024 }, (_, at) => `Deployment web-${at}`);
   const large = policy({ managedResources: named(...many), deployments: [{ name: "one-more" }] });
   const status = report(undefined, large, plan(new FakeSite().observe(large)), { failures: [] }, NOW);
@@ -412,7 +412,7 @@ test("a policy with more resources than a status may list still has one", () => 
   expect(status.conditions).toHaveLength(4);
 });
 
-test("the highest token that was seen of the other site is kept, whatever it shows later, until there is another policy", () => {
+test("the highest observed token of the other site is kept until its policy is another object", () => {
   const one = policy({
     desiredState: "primary",
     managedResources: named("VolumeReplication data"),

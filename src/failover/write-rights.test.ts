@@ -40,7 +40,7 @@ const stopping = (token?: TokenDecision) => {
   return plan(site.observe(policy({ managedResources })), token);
 };
 
-test("rights are asked for once per kind, also for what a later step writes", async () => {
+test("permissions are reviewed once per kind, also for later steps", async () => {
   const { reviews, rights, end } = await serverThatDenies();
   expect(await rights.missing(stopping(), signal)).toEqual([]);
   const questions = [
@@ -54,7 +54,7 @@ test("rights are asked for once per kind, also for what a later step writes", as
   await end();
 });
 
-test("a missing right names verb, resource and namespace, and is asked for again soon", async () => {
+test("a missing permission is reported with verb, resource and namespace, and reviewed again soon", async () => {
   useFakeTime();
   const { reviews, denied, rights, end } = await serverThatDenies("volumereplications", "deployments");
   const missing = await rights.missing(stopping(), signal);
@@ -73,7 +73,7 @@ test("a missing right names verb, resource and namespace, and is asked for again
   await end();
 });
 
-test("who may write in this namespace only is asked about it, and believed", async () => {
+test("a permission in one namespace only is reviewed there and accepted", async () => {
   const { reviews, rights, end } = await serverThatDenies(" deployments", " kustomizations", " volumereplications");
   expect(await rights.missing(stopping(), signal)).toEqual([]);
   expect(reviews.filter((question) => question.startsWith("patch deployments"))).toEqual([
@@ -86,7 +86,7 @@ test("who may write in this namespace only is asked about it, and believed", asy
 });
 
 test.for([statusError(404, "NotFound"), statusError(403, "Forbidden", "you may not ask"), statusError(500, "InternalError", "no")])(
-  "where rights cannot be asked for, the write itself tells",
+  "if permissions cannot be reviewed, the write itself decides",
   async (step) => {
     const { server, rights, end } = await serverThatDenies();
     server.follow(step);
@@ -95,7 +95,7 @@ test.for([statusError(404, "NotFound"), statusError(403, "Forbidden", "you may n
   },
 );
 
-test("a NetworkFence is created and never patched, so only that right is asked for", async () => {
+test("only the create permission of NetworkFences is reviewed, since they are never patched", async () => {
   const { reviews, rights, end } = await serverThatDenies("networkfences");
   const site = new FakeSite().put("VolumeReplication", volume("data", "secondary"));
   const spec = {
@@ -116,7 +116,7 @@ test("a NetworkFence is created and never patched, so only that right is asked f
   await end();
 });
 
-test("a site that was outranked stops what it can, whatever right is missing", async () => {
+test("a site that was outranked stops what it can, whatever permission is missing", async () => {
   const { reviews, rights, end } = await serverThatDenies("kustomizations");
   const outranked = { release: { epoch: 1, state: "Released" as const }, mayWrite: false, mustDemote: true, waits: [] };
   expect(await rights.missing(stopping(outranked), signal)).toEqual([]);

@@ -32,7 +32,7 @@ const ISTIO = {
   "/apis/networking.istio.io/v1": answer(200, { resources: [{ name: "virtualservices" }] }),
 };
 
-test("one object is asked for by its name, several with one list, and what is around them with one each", async () => {
+test("one object is read by name, several with one list, and surrounding kinds with one list each", async () => {
   const cron = "/apis/batch/v1/namespaces/shop/cronjobs";
   const deployments = "/apis/apps/v1/namespaces/shop/deployments";
   const answers = {
@@ -61,7 +61,7 @@ test("one object is asked for by its name, several with one list, and what is ar
   expect(reader.all("ScaledObject", "shop")).toEqual({ absent: "kind" });
 });
 
-test("an object that is missing is absent, and one that may not be read is not", async () => {
+test("a missing object is absent, and a forbidden one is not", async () => {
   const { reader } = await readAll([managed("VirtualService", "web")], { ...ISTIO, [`${VIRTUAL}/web`]: missing("web") });
   expect(reader.object("VirtualService", "shop", "web")).toEqual({ absent: "object" });
   const forbidden = await readAll([managed("VirtualService", "web")], {
@@ -79,14 +79,14 @@ test("a failing server is an error, not an absent object", async () => {
   expect(reader.object("VirtualService", "shop", "web")).toMatchObject({ code: "Unreachable" });
 });
 
-test("a kind that the server does not know any more is absent, and is asked about again", async () => {
+test("a kind that the server no longer serves is absent, and is looked up again", async () => {
   const { reader, served } = await readAll([managed("VirtualService", "web")], { ...ISTIO, [`${VIRTUAL}/web`]: noPage });
   expect(reader.object("VirtualService", "shop", "web")).toEqual({ absent: "kind" });
   expect(served.knows("VirtualService")).toBe(false);
 });
 
 test.each(["/api/v1/namespaces/shop/pods", "/apis/batch/v1/namespaces/shop/jobs", "/apis/batch/v1/namespaces/shop/cronjobs/report"])(
-  "%s is on every server: whoever has no such page is none, and tells nothing about what is there",
+  "%s exists on every API server: a 404 means another server and no absence",
   async (path) => {
     const { reader } = await readAll([managed("CronJob", "report")], { [path]: noPage });
     const reads = [reader.all("Pod", "shop"), reader.all("Job", "shop"), reader.object("CronJob", "shop", "report")];
@@ -126,7 +126,7 @@ test("a volume group is read before its VolumeReplication, which proves nothing 
   expect(readFirst).toEqual([true]);
 });
 
-test("policies that are looked at together read a list once, and each its own objects", async () => {
+test("policies of one pass share a list, and each reads its own objects", async () => {
   const server = await ScriptedServer.start([list("web", "api")]);
   const client = new KubeClient(fixedAccess(server.url), { retries: 0 });
   const served = new ServedKinds(client);

@@ -24,7 +24,7 @@ async function serverOf(groups: Record<string, Record<string, string[]>>) {
   return { server, client, served: new ServedKinds(client), requests: () => server.received.map(({ path }) => path) };
 }
 
-test("the newest version that we know is taken, whatever else the cluster serves", async () => {
+test("the newest known version is used, whatever else the cluster serves", async () => {
   const { server, client, served } = await serverOf({
     "helm.toolkit.fluxcd.io": { v3: ["helmreleases"], v2: ["helmreleases"], v2beta1: ["helmreleases"] },
     "kustomize.toolkit.fluxcd.io": { v1beta2: ["kustomizations"] },
@@ -36,7 +36,7 @@ test("the newest version that we know is taken, whatever else the cluster serves
   await server[Symbol.asyncDispose]();
 });
 
-test("a group without the resource, and one that only other versions have, are no kind", async () => {
+test("a group without the resource, or only with unknown versions, does not serve the kind", async () => {
   const { server, client, served } = await serverOf({
     "keda.sh": { v1alpha1: ["triggerauthentications"] },
     "networking.istio.io": { v9: ["virtualservices"] },
@@ -48,7 +48,7 @@ test("a group without the resource, and one that only other versions have, are n
   await server[Symbol.asyncDispose]();
 });
 
-test("what is there is asked once, what is missing every 30 s, and what was doubted at once", async () => {
+test("a served kind is looked up once, a missing one every 30 s, and a doubted one at once", async () => {
   useFakeTime();
   const { server, client, served, requests } = await serverOf({ "keda.sh": { v1alpha1: ["scaledobjects"] } });
   await served.ask(["ScaledObject", "VirtualService"], signal);
@@ -66,7 +66,7 @@ test("what is there is asked once, what is missing every 30 s, and what was doub
   await server[Symbol.asyncDispose]();
 });
 
-test("that asking failed is no absence, and it is asked again soon", async () => {
+test("a failed lookup is no absence, and is retried soon", async () => {
   useFakeTime();
   const { server, client, served } = await serverOf({});
   expect(served.lookup("HelmRelease")).toMatchObject({ code: "Unreachable" });
@@ -81,7 +81,7 @@ test("that asking failed is no absence, and it is asked again soon", async () =>
   await server[Symbol.asyncDispose]();
 });
 
-test("many who need the same answer at once ask once, and one of them that is stopped stops none of the others", async () => {
+test("concurrent lookups share one request, and aborting one does not abort the others", async () => {
   const { server, client, served, requests } = await serverOf({ "keda.sh": { v1alpha1: ["scaledobjects"] } });
   await Promise.all(Array.from({ length: 8 }, () => served.ask(["ScaledObject"], signal)));
   expect(requests()).toEqual(["/apis/keda.sh", "/apis/keda.sh/v1alpha1"]);

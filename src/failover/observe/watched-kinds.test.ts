@@ -11,7 +11,7 @@ const plain = (resources: Managed[]) =>
     ]),
   );
 
-test("a workload is looked at with the pods and autoscalers around it, a volume with who mounts and who attaches it", () => {
+test("a workload is observed with its pods and autoscalers, a volume with its pods and attachments", () => {
   expect(
     plain([managed("Deployment", "shop", "web"), managed("Deployment", "shop", "api"), managed("VolumeReplication", "data", "db")]),
   ).toEqual({
@@ -27,7 +27,7 @@ test("a workload is looked at with the pods and autoscalers around it, a volume 
   });
 });
 
-test("Flux objects and names in DNS are looked at alone", () => {
+test("Flux objects and VirtualServices are observed alone", () => {
   expect(plain([managed("HelmRelease", "a", "x"), managed("Kustomization", "b", "y"), managed("VirtualService", "c", "z")])).toEqual({
     HelmRelease: { a: ["x"] },
     Kustomization: { b: ["y"] },
@@ -35,7 +35,7 @@ test("Flux objects and names in DNS are looked at alone", () => {
   });
 });
 
-test("a change concerns whoever names the object, or looks at all of its kind there", () => {
+test("a change affects policies that name the object, or observe its kind in the namespace", () => {
   const watched = watchedKindsOf([managed("CronJob", "shop", "report")]);
   expect(affects(watched, "CronJob", "shop", "report")).toBe(true);
   expect(affects(watched, "CronJob", "shop", "other")).toBe(false);
@@ -44,7 +44,7 @@ test("a change concerns whoever names the object, or looks at all of its kind th
   expect(affects(watched, "Deployment", "shop", "report")).toBe(false);
 });
 
-test("a group is looked at with all VolumeReplications of its namespace, also where one of them is named", () => {
+test("a group is observed with all VolumeReplications of its namespace, also if one of them is named", () => {
   for (const kinds of [
     ["VolumeReplication", "VolumeGroupReplication"],
     ["VolumeGroupReplication", "VolumeReplication"],
@@ -57,6 +57,6 @@ test("a group is looked at with all VolumeReplications of its namespace, also wh
   }
 });
 
-test("an Application is looked at with what could put it back to a template", () => {
+test("an Application is observed with its ApplicationSets", () => {
   expect(plain([managed("Application", "argocd", "shop")])).toEqual({ Application: { argocd: ["shop"] }, ApplicationSet: { argocd: [] } });
 });

@@ -5,7 +5,7 @@ import { named, policy } from "../testing/fixtures.ts";
 const problems = (spec: object) => managedBy(policy(spec)).problems.map(({ field, message }) => `${field}: ${message}`);
 const something = named("Deployment web");
 
-describe("what a policy names", () => {
+describe("the resources of a policy", () => {
   test("the old lists are merged in after the one list, each resource once, with its namespace or the policy's", () => {
     const { managed, problems: none } = managedBy(
       policy({
@@ -60,11 +60,11 @@ describe("what a policy names", () => {
       { managedResources: named("Ingress web") },
       'spec.managedResources[0].kind: kind "Ingress" cannot be switched; one of VolumeReplication, Deployment, StatefulSet, CronJob, VirtualService, HelmRelease, Kustomization, Application, VolumeGroupReplication can',
     ],
-  ])("what is wrong with %j is said, with the field to change", (spec, problem) => {
+  ])("%j is reported with the field to change", (spec, problem) => {
     expect(problems(spec)).toEqual([problem]);
   });
 
-  test("all that is wrong is said at once", () => {
+  test("all problems are reported at once", () => {
     expect(problems({ desiredState: "x", mode: "y", managedResources: named("Ingress web") })).toHaveLength(3);
   });
 });

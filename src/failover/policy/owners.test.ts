@@ -54,7 +54,7 @@ describe("the owner of an object", () => {
     ],
     ["a tracking id of another kind", { annotations: { "argocd.argoproj.io/tracking-id": "store:apps/StatefulSet:shop/web" } }],
     ["half of Flux's labels", { labels: { "kustomize.toolkit.fluxcd.io/name": "apps" } }],
-  ])("is not known by %s", (_title, metadata) => {
+  ])("is not derived from %s", (_title, metadata) => {
     expect(titles(metadata)).toEqual([]);
   });
 });

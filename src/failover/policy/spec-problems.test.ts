@@ -45,7 +45,7 @@ test.each<[Partial<Spec>, string, string]>([
   expect(result.requeueAfterMs).toBeUndefined();
 });
 
-test("times, waves and fences that mean something are accepted", () => {
+test("valid times, waves and fences are accepted", () => {
   const spec = { ...fence("10.0.0.0/24", "fd00::/64"), maxCopyAge: "1h30m", availableWithin: "0s", settleTime: "30s", wave: 0 };
   const wanted = policy({ ...spec, managedResources: named("Deployment web") });
   expect(plan(new FakeSite().put("Deployment", deployment("web")).observe(wanted)).rejections).toEqual([]);

@@ -20,7 +20,7 @@ function switched(person: Role | undefined, spec: Role, managedFields: unknown[]
 
 describe("a role that is applied from Git", () => {
   test.each(["kustomize-controller", "helm-controller", "helm", "argocd-controller", "argocd-application-controller"])(
-    "by %s after a person's switch is a revert, and the person's role counts",
+    "by %s after a manual switch is a revert, and the manual role counts",
     (manager) => {
       const reverted = switched("secondary", "primary", [
         wrote("plumbline", "2026-11-16T11:00:00Z", "f:mode"),
@@ -32,35 +32,35 @@ describe("a role that is applied from Git", () => {
   );
 
   test.each<[string, FailoverPolicy]>([
-    ["nobody has switched by hand", switched(undefined, "primary", [wrote("kustomize-controller", "2026-11-16T11:05:00Z")])],
+    ["there was no manual switch", switched(undefined, "primary", [wrote("kustomize-controller", "2026-11-16T11:05:00Z")])],
     [
-      "the person said that Git has it too",
+      "the manual switch was confirmed for Git",
       switched("secondary", "primary", [wrote("kustomize-controller", "2026-11-16T11:05:00Z")], true),
     ],
     ["it is the same role", switched("primary", "primary", [wrote("kustomize-controller", "2026-11-16T11:05:00Z")])],
-    ["another person changed it", switched("secondary", "primary", [wrote("kubectl-edit", "2026-11-16T11:05:00Z")])],
+    ["another user changed it", switched("secondary", "primary", [wrote("kubectl-edit", "2026-11-16T11:05:00Z")])],
     [
-      "another person changed it last",
+      "another user changed it last",
       switched("secondary", "primary", [
         wrote("kustomize-controller", "2026-11-16T10:00:00Z"),
         wrote("kubectl-edit", "2026-11-16T11:05:00Z"),
       ]),
     ],
-  ])("counts as it is when %s", (_title, wanted) => {
+  ])("counts if %s", (_title, wanted) => {
     expect(revertOf(wanted)).toBeUndefined();
     expect(asSwitched(wanted)).toBe(wanted);
   });
 
   test.each<[string, Role, { startTime: string; completionTime?: string }, boolean]>([
-    ["another role was carried out since, as after kubectl edit", "secondary", { startTime: "2026-11-16T11:02:00Z" }, false],
-    ["the other role was carried out before the switch", "secondary", { startTime: "2026-11-16T10:00:00Z" }, true],
+    ["another role was completed since, as after kubectl edit", "secondary", { startTime: "2026-11-16T11:02:00Z" }, false],
+    ["the other role was completed before the switch", "secondary", { startTime: "2026-11-16T10:00:00Z" }, true],
     [
-      "the site was made a secondary since, and is one",
+      "the site became secondary since, and is secondary",
       "primary",
       { startTime: "2026-11-16T11:02:00Z", completionTime: "2026-11-16T11:03:00Z" },
       false,
     ],
-    ["the site was outranked since, and is made a secondary", "primary", { startTime: "2026-11-16T11:02:00Z" }, true],
+    ["the site was outranked since, and becomes secondary", "primary", { startTime: "2026-11-16T11:02:00Z" }, true],
   ])("when %s", (_title, person, times, isRevert) => {
     const other: Role = person === "primary" ? "secondary" : "primary";
     const applied = switched(person, other, [wrote("kustomize-controller", "2026-11-16T11:05:00Z")]);
@@ -68,7 +68,7 @@ describe("a role that is applied from Git", () => {
     expect(revertOf(applied) !== undefined).toBe(isRevert);
   });
 
-  test("is not decided without managedFields, which caches drop", () => {
+  test("is undecided without managedFields, which caches drop", () => {
     const cached = switched("secondary", "primary", []);
     expect(revertOf(cached)).toBeUndefined();
     expect(differsFromSwitch(cached)).toBe(true);
@@ -102,7 +102,7 @@ describe("a role that is applied from Git", () => {
     expect(rested.failures).toHaveLength(1);
   });
 
-  test.each(["", "{", "null", '{"to":"both"}'])("an annotation that says %j says nothing", (text) => {
+  test.each(["", "{", "null", '{"to":"both"}'])("an annotation %j is ignored", (text) => {
     const broken = switched("secondary", "primary", [wrote("kustomize-controller", "2026-11-16T11:05:00Z")]);
     broken.metadata.annotations = { "plumbline.dev/failover-switched": text };
     expect(revertOf(broken)).toBeUndefined();

@@ -22,7 +22,7 @@ const edit = (site: FakeSite, change: (object: Application) => void) => site.edi
 const answer = (site: FakeSite) => edit(site, ({ metadata }) => delete metadata.annotations?.[REFRESH]);
 
 describe("turning automated sync off", () => {
-  test("keeps the values, asks for a refresh in the same patch, and waits until Argo CD has seen it and runs nothing", () => {
+  test("keeps the values, requests a refresh in the same patch, and waits until Argo CD has observed it and no operation runs", () => {
     const site = new FakeSite().put("Application", application("shop", { prune: true, selfHeal: true }));
     expect(writes(site, "secondary").map(({ patch }) => patch)).toEqual([
       {
@@ -48,7 +48,7 @@ describe("turning automated sync off", () => {
     expect(plan(site.observe(wanting("secondary"))).complete).toBe(true);
   });
 
-  test("removes it where Argo CD does not know enabled and has dropped it, and restores it exactly", () => {
+  test("removes automated if Argo CD does not know field enabled, and restores it exactly", () => {
     const site = new FakeSite().put("Application", application("shop", { prune: true }));
     carryOut(site, "secondary");
     edit(site, ({ spec }) => delete spec.syncPolicy?.automated?.enabled);
@@ -61,7 +61,7 @@ describe("turning automated sync off", () => {
     expect(shop(site).spec).toEqual({ syncPolicy: { automated: { prune: true } } });
   });
 
-  test("leaves alone what had no automated sync, and does not turn it on later", () => {
+  test("skips an Application without automated sync, and does not turn it on later", () => {
     for (const automated of [undefined, { enabled: false, prune: true }]) {
       const site = new FakeSite().put("Application", application("shop", automated));
       expect(writes(site, "secondary")).toEqual([]);
@@ -74,7 +74,7 @@ describe("turning automated sync off", () => {
     }
   });
 
-  test("says that Argo CD does not look at it while it is told to skip it", () => {
+  test("reports an Application that Argo CD is told to skip", () => {
     const annotations = { "argocd.argoproj.io/skip-reconcile": "true" };
     const site = new FakeSite().put("Application", application("shop", {}, { annotations }));
     carryOut(site, "secondary");
@@ -112,7 +112,7 @@ describe("turning it on again", () => {
     expect(shop(healing).operation).toBeUndefined();
   });
 
-  test("has workloads that it applies wait for its sync before a count is restored", () => {
+  test("makes its workloads wait for the sync before their replicas are restored", () => {
     const annotations = {
       "argocd.argoproj.io/tracking-id": "shop:apps/Deployment:shop/web",
       [PRIOR]: JSON.stringify({ policy: "shop/site", replicas: 2 }),
@@ -128,7 +128,7 @@ describe("turning it on again", () => {
 });
 
 describe("an Application that cannot be switched", () => {
-  test("that does not exist is refused with its field and a remedy, and nothing is written", () => {
+  test("because it does not exist is rejected with its field and a fix, and nothing is written", () => {
     const site = new FakeSite().put("Deployment", deployment("web", { replicas: 2 }));
     const wanted = policy({ desiredState: "secondary", managedResources: named("Deployment web", "Application shop") });
     const planned = plan(site.observe(wanted));
@@ -161,7 +161,7 @@ describe("an Application that cannot be switched", () => {
       "another Application is meant",
       { ignoreApplicationDifferences: [{ name: "other", jsonPointers: ["/spec/syncPolicy"] }], preservedFields: { annotations: [PRIOR] } },
     ],
-  ])("is refused when an ApplicationSet makes it and %s", (_title, spec) => {
+  ])("is rejected when an ApplicationSet creates it and %s", (_title, spec) => {
     expect(plan(templated(spec).observe(wanting("secondary"))).rejections).toMatchObject([
       {
         reason: "Refused",
@@ -182,13 +182,13 @@ describe("an Application that cannot be switched", () => {
     expect(plan(templated(spec).observe(wanting("secondary"))).rejections).toEqual([]);
   });
 
-  test("is refused when its ApplicationSet removes the mark of an epoch, also after spec.peer was removed", () => {
+  test("is rejected when its ApplicationSet removes the annotation of the epoch, also after spec.peer was removed", () => {
     const spec = { ignoreApplicationDifferences: [{ jsonPointers: ["/spec/syncPolicy"] }], preservedFields: { annotations: [PRIOR] } };
     const holder = policy({ managedResources: named("Application shop") }, { status: { token: { epoch: 2, state: "Held" } } });
     expect(plan(templated(spec).observe(holder)).rejections.map(({ reason }) => reason)).toEqual(["Refused"]);
   });
 
-  test("is refused while its ApplicationSet cannot be read", () => {
+  test("is rejected while its ApplicationSet cannot be read", () => {
     const site = templated({});
     site.errors.add("ApplicationSet shop");
     expect(plan(site.observe(wanting("secondary"))).rejections).toMatchObject([{ message: expect.stringContaining("cannot be listed") }]);

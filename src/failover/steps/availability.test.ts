@@ -38,7 +38,7 @@ const planApplication = (health: object | undefined) => {
 };
 
 describe("an Application on the way to primary", () => {
-  test("is waited for until Argo CD calls it Healthy", () => {
+  test("is awaited until it is Healthy", () => {
     expect(planApplication({ status: "Progressing", message: "Waiting for rollout" }).steps.at(-1)?.waits).toMatchObject([
       { kind: "Application", name: "shop", message: "Application is Progressing: Waiting for rollout" },
     ]);
@@ -65,9 +65,9 @@ describe("a Deployment on the way to primary", () => {
   });
 
   test.each([
-    ["has more than it wants", { availableReplicas: 4, updatedReplicas: 3 }, {}],
+    ["has more replicas than desired", { availableReplicas: 4, updatedReplicas: 3 }, {}],
     ["is paused in the middle of a rollout", { updatedReplicas: 1 }, { paused: true }],
-    ["wants none, as a person left it", { availableReplicas: 0, updatedReplicas: 0, replicas: 0, readyReplicas: 0 }, { replicas: 0 }],
+    ["has 0 desired replicas", { availableReplicas: 0, updatedReplicas: 0, replicas: 0, readyReplicas: 0 }, { replicas: 0 }],
   ])("that %s is available", (_, status, spec) => {
     expect(web(status, spec).complete).toBe(true);
   });
@@ -90,7 +90,7 @@ describe("a Deployment on the way to primary", () => {
     expect(failure?.message).toContain("90s after the volumes were writable");
   });
 
-  test("is waited for after that error as well", () => {
+  test("is awaited after that error too", () => {
     const result = web({ availableReplicas: 1 }, {}, { writable: minutesAgo(11) });
     expect(steps(result).at(-1)).toBe("AwaitWorkloads Wait");
     expect(result.requeueAfterMs).toBe(5_000);
@@ -103,7 +103,7 @@ describe("a Deployment on the way to primary", () => {
   });
 });
 
-test("a StatefulSet is available by availableReplicas, and by readyReplicas where a server does not have that", () => {
+test("a StatefulSet is available by availableReplicas, or by readyReplicas on older servers", () => {
   const wanted = policy({ desiredState: "primary", managedResources: named("StatefulSet data") });
   const completeWith = (status: object) =>
     plan(new FakeSite().put("StatefulSet", { ...statefulSet("data", { replicas: 2 }), status }).observe(wanted)).complete;
@@ -126,7 +126,7 @@ const planWith = (object: FluxObject) => {
 describe("a Flux object on the way to primary", () => {
   test.each([
     ["is not Ready", [condition("Ready", "False", "InstallFailed", 1, "timed out")], "HelmRelease is not Ready (InstallFailed): timed out"],
-    ["has said nothing", [], "HelmRelease has not reported Ready for generation 1"],
+    ["has no condition", [], "HelmRelease has not reported Ready for generation 1"],
     ["was Ready at an earlier generation", [condition("Ready", "True", "Ok", 0)], "HelmRelease has not reported Ready for generation 1"],
   ])("that %s is waited for", (_, conditions, message) => {
     const result = planWith(withConditions(conditions));
@@ -134,7 +134,7 @@ describe("a Flux object on the way to primary", () => {
     expect(result.failures).toEqual([]);
   });
 
-  test("that has acknowledged the request, but is not Ready at this generation, is waited for", () => {
+  test("that has handled the request, but is not Ready at this generation, is awaited", () => {
     const annotations = { "reconcile.fluxcd.io/requestedAt": "now" };
     const object = withConditions([condition("Ready", "True", "Ok", 1)], {
       metadata: { ...flux("api").metadata, generation: 2, annotations },
@@ -154,13 +154,13 @@ describe("a Flux object on the way to primary", () => {
     ]);
   });
 
-  test("that a person suspended is left to them", () => {
+  test("that a user suspended is skipped", () => {
     expect(planWith(withConditions([], { spec: { suspend: true } })).complete).toBe(true);
   });
 });
 
 describe("completion", () => {
-  test("comes only when the application is available, and both times are kept", () => {
+  test("requires that the application is available, and records both times", () => {
     const run = shop();
     run.runToEnd();
     run.want({ desiredState: "secondary" });
@@ -177,7 +177,7 @@ describe("completion", () => {
     expect(past).toMatchObject({ to: "primary", volumesSeconds: since(volumesWritableTime), seconds: since(completionTime) });
   });
 
-  test("is not taken back at rest, nor by an edit that changes nothing: a note says what is not available", () => {
+  test("is not revoked at rest, nor by an edit without changes: a message names what is not available", () => {
     const run = shop();
     run.runToEnd();
     run.site.edit("Deployment", run.site.get("Deployment", "web"), ({ status = {} }) => {
@@ -192,7 +192,7 @@ describe("completion", () => {
     expect(run.policy.status?.history).toBeUndefined();
   });
 
-  test("an earlier step that is not done leaves it pending, whatever the workloads say", () => {
+  test("stays pending while an earlier step is not done", () => {
     const site = new FakeSite()
       .put("VolumeReplication", volume("data", "secondary"))
       .put(

@@ -23,7 +23,7 @@ describe("a CronJob on the way to secondary", () => {
     ]);
   });
 
-  test.each(["Complete", "Failed"])("a run that is %s is left", (type) => {
+  test.each(["Complete", "Failed"])("a run that is %s is skipped", (type) => {
     const site = new FakeSite()
       .put("CronJob", cronJob("nightly", { suspend: true }))
       .put("Job", ended(type))
@@ -31,7 +31,7 @@ describe("a CronJob on the way to secondary", () => {
     expect(plan(site.observe(nightly())).complete).toBe(true);
   });
 
-  test("is waited for until the pods of its runs are gone", () => {
+  test("is awaited until the pods of its runs are gone", () => {
     const site = new FakeSite()
       .put("CronJob", cronJob("nightly", { suspend: true }))
       .put("Job", job("nightly-1", "nightly", { suspend: true }))
@@ -50,7 +50,7 @@ describe("a CronJob on the way to secondary", () => {
     expect(plan(site.observe(nightly())).complete).toBe(true);
   });
 
-  test("is not known to be stopped while its runs cannot be looked at", () => {
+  test("does not count as stopped while its runs cannot be read", () => {
     const site = new FakeSite().put("CronJob", cronJob("nightly", { suspend: true }));
     site.errors.add("Job shop");
     expect(steps(plan(site.observe(nightly())))).toContain("SuspendCronJobs Wait");
@@ -61,20 +61,20 @@ describe("a CronJob on the way to primary", () => {
   test.each([
     [false, false],
     [null, null],
-  ])("is what it was: %s", (suspend, patch) => {
+  ])("is restored: %s", (suspend, patch) => {
     const site = new FakeSite().put("CronJob", cronJob("nightly", { suspend: true }, remembered(suspend)));
     const [write] = plan(site.observe(nightly("primary"))).steps.flatMap((step) => step.writes);
     expect(write?.patch).toEqual({ metadata: { annotations: { [PRIOR]: null } }, spec: { suspend: patch } });
   });
 
-  test("that was suspended before stays so", () => {
+  test("that was suspended before stays suspended", () => {
     const result = plan(new FakeSite().put("CronJob", cronJob("nightly", { suspend: true })).observe(nightly("primary")));
     expect(writeTexts(result)).toEqual([]);
     expect(result.complete).toBe(true);
     expect(result.resources[0]?.state).toBe("Suspended");
   });
 
-  test("has its runs go on after the volumes, in their own step", () => {
+  test("resumes its runs after the volumes, in a step of their own", () => {
     const site = new FakeSite()
       .put("CronJob", cronJob("nightly", { suspend: true }, remembered(false)))
       .put("Job", job("nightly-1", "nightly", { suspend: true }, remembered(null)), job("nightly-2", "nightly", { suspend: true }));

@@ -22,7 +22,7 @@ test.each([
   expect(stateOf(new FakeSite().put("VolumeReplication", ...volumes).put("Deployment", ...deployments))).toBe(state);
 });
 
-test("what is seen counts, whatever is asked for: pods that are still there, a state that has not followed its spec", () => {
+test("the observed state counts, not the spec: remaining pods, a volume that has not changed yet", () => {
   expect(stateOf(new FakeSite().put("Deployment", down(memory)).put("Pod", pod("web-1")))).toBe("primary");
   const demoting = volume("data", "secondary", { status: { state: "Primary" } });
   expect(stateOf(new FakeSite().put("VolumeReplication", demoting))).toBe("primary");
@@ -33,7 +33,7 @@ test("a CronJob counts as a workload", () => {
   expect(stateOf(new FakeSite().put("CronJob", cronJob("nightly", { suspend: true }, memory)))).toBe("secondary");
 });
 
-test("Flux speaks where nothing else does", () => {
+test("Flux objects count if there are no volumes and workloads", () => {
   expect(stateOf(new FakeSite().put("Kustomization", flux("apps")))).toBe("primary");
   expect(stateOf(new FakeSite().put("Kustomization", flux("apps", { suspend: true }, memory)))).toBe("secondary");
   expect(stateOf(new FakeSite().put("VolumeReplication", volume("data", "secondary")).put("Kustomization", flux("apps")))).toBe(
@@ -41,7 +41,7 @@ test("Flux speaks where nothing else does", () => {
   );
 });
 
-test("a resource that cannot be read makes it unknown", () => {
+test("an unreadable resource makes the state unknown", () => {
   const site = new FakeSite().put("VolumeReplication", volume("data", "secondary"));
   site.errors.add("Deployment shop/web");
   expect(stateOf(site)).toBe("unknown");

@@ -19,18 +19,18 @@ test.each([
   ["primary", "ignore", "dns-controller"],
   ["primary", "somebody", "dns-controller"],
   ["primary", "dns-controller", undefined],
-] as const)("as %s, what says %s is made to say %s, and no other annotation is touched", (to, value, patch) => {
+] as const)("as %s, annotation value %s becomes %s, and other annotations stay", (to, value, patch) => {
   const at = site({ team: "shop", ...(value && { [KEY]: value }) });
   expect(patches(at, to)).toEqual(patch === undefined ? [] : [{ metadata: { annotations: { [KEY]: patch } } }]);
 });
 
-test("the annotation can be another", () => {
+test("the name of the annotation is configurable", () => {
   expect(patches(site(), "secondary", { dnsAnnotation: "external-dns.kubernetes.io/controller" })).toEqual([
     { metadata: { annotations: { "external-dns.kubernetes.io/controller": "ignore" } } },
   ]);
 });
 
-test("on a primary at rest it is put right again", () => {
+test("drift on a primary at rest is reverted", () => {
   const times = { startTime: "2026-11-16T11:00:00Z", completionTime: "2026-11-16T11:00:00Z" };
   const status = { transition: { to: "primary" as const, mode: "safe" as const, generation: 1, ...times, steps: [] } };
   const { steps } = plan(site({ [KEY]: "ignore" }).observe({ ...web("primary"), status }));

@@ -80,7 +80,7 @@ describe("a forced takeover with spec.fence", () => {
     expect(steps(edited)).not.toContainEqual(expect.stringContaining("FenceOtherSite"));
   });
 
-  test("is over when the site was primary once: a volume that is added later fences nobody", () => {
+  test("ends once the site was primary: a volume that is added later causes no fence", () => {
     const times = { startTime: "2026-11-16T10:00:00Z", completionTime: "2026-11-16T10:01:00Z" };
     const past = { to: "primary" as const, mode: "safe" as const, generation: 0, ...times, steps: [] };
     const under = { to: "primary" as const, mode: "safe" as const, generation: 1, startTime: "2026-11-16T11:00:00Z", steps: [] };
@@ -109,7 +109,7 @@ describe("a forced takeover with spec.fence", () => {
     expect(status.fence).toEqual({ name: NAME, result: "Succeeded", message: "fencing operation successful" });
   });
 
-  test("does not promote when fencing fails, and says what the driver said", () => {
+  test("does not promote when fencing fails, and reports the driver's message", () => {
     const result = taken(site().put("NetworkFence", fence({ result: "Failed", message: "osd blocklist: timed out" })));
     expect(writeTexts(result)).toEqual([]);
     expect(result.failures).toEqual([
@@ -138,7 +138,7 @@ describe("a forced takeover with spec.fence", () => {
     expect(writeTexts(taken(site(), undefined, { mode: "off" }))).toEqual([`fence 192.0.2.0/28 by NetworkFence ${NAME}`]);
   });
 
-  test("is refused where the kind is not installed, before the token is taken", () => {
+  test("is rejected if the kind is not installed, before the token is taken", () => {
     const at = site();
     at.absentKinds.add("NetworkFence");
     const forcing: TokenDecision = { take: { epoch: 7, state: "Held" }, forced: "x", mayWrite: false, mustDemote: false, waits: [] };
@@ -157,7 +157,7 @@ describe("a forced takeover with spec.fence", () => {
 describe("nothing is fenced", () => {
   const done = { name: NAME, result: "Succeeded", message: "fencing operation successful" };
 
-  test("again when a person has unfenced and deleted the object after the takeover", () => {
+  test("again when a user has unfenced and deleted the object after the takeover", () => {
     const result = taken(site("primary"), { token: forcedToken, fence: done });
     expect(steps(result).slice(1, 2)).toEqual(["FenceOtherSite Done"]);
     expect(writeTexts(result)).toEqual([]);

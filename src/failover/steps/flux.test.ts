@@ -22,7 +22,7 @@ const generation = { generation: 2 };
 const answered = remembered(null, { [REQUESTED]: requestedAt });
 
 describe("suspending Flux", () => {
-  test("takes Kustomizations before HelmReleases, whatever the order of the policy, and remembers a field that was not there", () => {
+  test("suspends Kustomizations before HelmReleases, and records an unset field", () => {
     const site = new FakeSite().put("HelmRelease", flux("web", { suspend: false })).put("Kustomization", flux("apps"));
     expect(writeTexts(plan(site.observe(both())))).toEqual(["suspend Kustomization shop/apps", "suspend HelmRelease shop/web"]);
     expect(patches(site, "secondary")).toEqual([
@@ -31,7 +31,7 @@ describe("suspending Flux", () => {
     ]);
   });
 
-  test("leaves alone what was suspended before, and does not resume it later", () => {
+  test("skips objects that were suspended before, and does not resume them later", () => {
     const site = new FakeSite().put("HelmRelease", flux("web", { suspend: true })).put("Kustomization", flux("apps", { suspend: true }));
     expect(patches(site, "secondary")).toEqual([]);
     expect(patches(site, "primary")).toEqual([]);
@@ -43,7 +43,7 @@ describe("suspending Flux", () => {
     ]);
   });
 
-  test("is done again when a parent has taken it back, with what was remembered first", () => {
+  test("is repeated when a parent reverts it, with the first recorded value", () => {
     const site = new FakeSite()
       .put("HelmRelease", flux("web", { suspend: false }, remembered(null)))
       .put("Kustomization", flux("apps", { suspend: true }));
@@ -60,7 +60,7 @@ describe("suspending Flux", () => {
     ["uninstalling", {}, { conditions: [running, notReady("InstallFailed")] }, "Wait"],
     ["unlocking", {}, { conditions: [running, notReady("StateError")] }, "Wait"],
     [
-      "waiting for its next try",
+      "waiting for its next retry",
       {},
       { conditions: [condition("Reconciling", "True", "ProgressingWithRetry"), notReady("BuildFailed")] },
       "Done",
@@ -74,15 +74,15 @@ describe("suspending Flux", () => {
       "Wait",
     ],
     [
-      "seen as suspended after a run that failed",
+      "observed as suspended after a failed run",
       generation,
       { observedGeneration: 2, conditions: [running, notReady("SourceNotReady")] },
       "Done",
     ],
-    ["seen as suspended after a run that died", answered, { lastHandledReconcileAt: requestedAt, conditions: [running] }, "Done"],
-    ["not yet seen as suspended", answered, { lastHandledReconcileAt: "earlier", conditions: [running] }, "Wait"],
+    ["observed as suspended after an aborted run", answered, { lastHandledReconcileAt: requestedAt, conditions: [running] }, "Done"],
+    ["not yet observed as suspended", answered, { lastHandledReconcileAt: "earlier", conditions: [running] }, "Wait"],
     [
-      "suspended by a person in mid-run",
+      "suspended by a user during a run",
       { annotations: { [REQUESTED]: requestedAt } },
       { lastHandledReconcileAt: requestedAt, conditions: [running] },
       "Wait",
@@ -94,7 +94,7 @@ describe("suspending Flux", () => {
     expect(steps(plan(site.observe(both())))).toContain(`AwaitTermination ${state}`);
   });
 
-  test("that cannot be looked at keeps the workloads as they are, and Flux that is missing does not", () => {
+  test("that cannot be read blocks the workloads, and a missing Flux does not", () => {
     const site = new FakeSite().put("Deployment", deployment("web", { replicas: 1 }));
     const resources = policy({ managedResources: named("Kustomization apps", "Deployment web") });
     expect(writeTexts(plan(site.observe(resources)))).toEqual(["scale Deployment shop/web from 1 to 0"]);
@@ -105,7 +105,7 @@ describe("suspending Flux", () => {
 });
 
 describe("resuming Flux", () => {
-  test("restores the field, or its absence, forgets, and asks once, a HelmRelease with force", () => {
+  test("restores or removes the field, drops the record, and requests one reconciliation, with force for a HelmRelease", () => {
     const site = new FakeSite()
       .put("HelmRelease", flux("web", { suspend: true }, remembered(null)))
       .put("Kustomization", flux("apps", { suspend: true }, remembered(false)));
@@ -126,7 +126,7 @@ describe("resuming Flux", () => {
     expect("suspend" in site.get("HelmRelease", "web").spec).toBe(false);
   });
 
-  test("does not take back what a person resumed meanwhile", () => {
+  test("does not revert what a user resumed meanwhile", () => {
     const site = new FakeSite().put("HelmRelease", flux("web", {}, remembered(false))).put("Kustomization", flux("apps"));
     expect(patches(site, "primary")).toEqual([
       {
@@ -141,7 +141,7 @@ describe("resuming Flux", () => {
     ]);
   });
 
-  test("at rest, what others ask of Flux is nothing to wait for", () => {
+  test("does not wait for requests of others at rest", () => {
     const site = new FakeSite()
       .put("HelmRelease", flux("web"))
       .put("Kustomization", flux("apps", {}, { annotations: { "reconcile.fluxcd.io/requestedAt": "by-hand" } }));

@@ -21,7 +21,7 @@ const rejectionsOf = (site: FakeSite, wanted: FailoverPolicy) => {
 };
 
 describe("a volume that GitOps applies", () => {
-  test("is refused when its Kustomization is not named, with what to set", () => {
+  test("is rejected if its Kustomization is not named, with a fix", () => {
     const site = new FakeSite().put("VolumeReplication", volume("data", "primary", { metadata: inFlux("kustomize", "apps") }));
     expect(rejectionsOf(site, wanting("secondary"))).toEqual([
       "OwnedByGitOps spec.managedResources[0]: VolumeReplication data is applied by Kustomization shop/apps, which writes spec.replicationState back; " +
@@ -29,7 +29,7 @@ describe("a volume that GitOps applies", () => {
     ]);
   });
 
-  test.each(["reconcile: disabled", "ssa: IfNotPresent"])("is switched when it carries %s", (exemption) => {
+  test.each(["reconcile: disabled", "ssa: IfNotPresent"])("is switched if it has %s", (exemption) => {
     const [key, value = ""] = exemption.split(": ");
     const metadata = { ...inFlux("kustomize", "apps"), annotations: { [`kustomize.toolkit.fluxcd.io/${key}`]: value } };
     const site = new FakeSite().put("VolumeReplication", volume("data", "secondary", { metadata }));
@@ -39,7 +39,7 @@ describe("a volume that GitOps applies", () => {
     expect(writeTexts(planned)).toEqual(["promote VolumeReplication shop/data"]);
   });
 
-  test("is exempted with its first write when the policy names its Kustomization, and the policy that did it is remembered", () => {
+  test("is exempted with its first write if the policy names its Kustomization, and the policy is recorded", () => {
     const site = new FakeSite()
       .put("VolumeReplication", volume("data", "secondary", { metadata: inFlux("kustomize", "apps") }))
       .put("Kustomization", flux("apps", { suspend: true }));
@@ -53,7 +53,7 @@ describe("a volume that GitOps applies", () => {
     ]);
   });
 
-  test("is refused for promotion while its Kustomization runs, as a reconcile under way could take it back", () => {
+  test("is not promoted while its Kustomization reconciles, which could revert it", () => {
     const site = new FakeSite()
       .put("VolumeReplication", volume("data", "secondary", { metadata: inFlux("kustomize", "apps") }))
       .put("Kustomization", flux("apps"));
@@ -61,7 +61,7 @@ describe("a volume that GitOps applies", () => {
     expect(rejectionsOf(site, wanting("secondary", "Kustomization apps"))).toEqual([]);
   });
 
-  test("is refused when a HelmRelease applies it, named or not: a forced upgrade writes all of the chart", () => {
+  test("is rejected if a HelmRelease applies it, named or not: a forced upgrade writes the whole chart", () => {
     const site = new FakeSite()
       .put("VolumeReplication", volume("data", "primary", { metadata: inFlux("helm", "db") }))
       .put("HelmRelease", flux("db"));
@@ -70,7 +70,7 @@ describe("a volume that GitOps applies", () => {
     ]);
   });
 
-  test("is refused when an Application applies it that does not leave its state alone", () => {
+  test("is rejected if an Application applies it without ignoring its state", () => {
     const owner = application("shop", undefined);
     const site = new FakeSite().put("VolumeReplication", volume("data", "primary", { metadata: TRACKED })).put("Application", owner);
     expect(rejectionsOf(site, wanting("secondary"))).toEqual([expect.stringContaining("and name it in spec.managedResources")]);
@@ -87,7 +87,7 @@ describe("a volume that GitOps applies", () => {
     expect(rejectionsOf(site, wanting("secondary", "Application shop"))).toEqual([]);
   });
 
-  test("is an Error at rest and after a switch has begun, and stops nothing then", () => {
+  test("is an Error at rest and during a switch, and blocks nothing then", () => {
     const site = new FakeSite()
       .put("VolumeReplication", volume("data", "secondary", { metadata: inFlux("helm", "db") }))
       .put("Deployment", deployment("web", { replicas: 2 }));
@@ -99,7 +99,7 @@ describe("a volume that GitOps applies", () => {
     expect(writeTexts(planned)).toEqual(["scale Deployment shop/web from 2 to 0"]);
   });
 
-  test("is only noted when Helm installed it: nothing writes it back by itself", () => {
+  test("is only reported if Helm installed it: nothing reverts it automatically", () => {
     const metadata = { annotations: { "meta.helm.sh/release-name": "db", "meta.helm.sh/release-namespace": "shop" } };
     const site = new FakeSite().put("VolumeReplication", volume("data", "primary", { metadata }));
     const { rejections, notes } = plan(site.observe(wanting("secondary")));
@@ -111,7 +111,7 @@ describe("a volume that GitOps applies", () => {
 });
 
 describe("other objects that GitOps applies", () => {
-  test("are noted while the owner is not named, and nothing is refused", () => {
+  test("are reported while the owner is not named, and nothing is rejected", () => {
     const site = new FakeSite()
       .put("VolumeReplication", volume("data", "primary"))
       .put("Deployment", deployment("web", { replicas: 0 }, inFlux("kustomize", "apps")))
@@ -131,7 +131,7 @@ describe("other objects that GitOps applies", () => {
     expect(plan(site.observe(wanting("primary", "Deployment web", "Kustomization apps"))).notes).toEqual([]);
   });
 
-  test("the policy is noted too, and differently when it names its own owner", () => {
+  test("include the policy, with another message if it names its own owner", () => {
     const site = new FakeSite().put("VolumeReplication", volume("data", "primary")).put("Kustomization", flux("apps"));
     expect(plan(site.observe(own(wanting("primary")))).notes.map(({ message }) => message)).toEqual([
       expect.stringContaining("it writes spec.desiredState back after a switch"),
@@ -156,7 +156,7 @@ const readyWith = (metadata: object, ...resources: string[]) => {
 
 describe("a workload whose owner the policy does not name", () => {
   const chart = { annotations: { "meta.helm.sh/release-name": "web", "meta.helm.sh/release-namespace": "shop" } };
-  test("keeps the site from being Ready, with the owner to name", () => {
+  test("makes the site not Ready, with the owner to name", () => {
     expect(readyWith(inFlux("kustomize", "apps"))).toEqual([
       "False web: Kustomization shop/apps applies it (label kustomize.toolkit.fluxcd.io/name) and is not named in the policy: it may undo a switch. " +
         `Name it in spec.managedResources, or set annotation ${RECONCILE}: disabled on the object`,
@@ -164,7 +164,7 @@ describe("a workload whose owner the policy does not name", () => {
     expect(readyWith(inFlux("helm", "web"))).toHaveLength(1);
   });
 
-  test("does not when it is named or exempt, when only a person runs helm, or for what Git does not count", () => {
+  test("does not if it is named or exempt, or installed by helm; the owner of a named Kustomization does not count", () => {
     expect(readyWith(inFlux("kustomize", "apps"), "Kustomization apps")).toEqual([]);
     expect(readyWith({ ...inFlux("kustomize", "apps"), annotations: { [RECONCILE]: "disabled" } })).toEqual([]);
     expect(readyWith(chart)).toEqual([]);

@@ -16,8 +16,8 @@ function primary(priorStates: PriorStates, site: FakeSite, desiredState: "primar
   return plan(site.observe(policy({ desiredState, managedResources: named("Deployment web") }, { status: { priorStates } })));
 }
 
-describe("the second record", () => {
-  test("is in the status with the write that changes the object, and gone when everything is restored", () => {
+describe("the record in the status", () => {
+  test("is written with the change of the object, and removed when everything is restored", () => {
     const run = shop();
     run.runToEnd();
     expect(recorded(run)).toEqual([]);
@@ -44,7 +44,7 @@ describe("the second record", () => {
     expect(recorded(run)).toEqual([]);
   });
 
-  test("is made from the annotation where the controller died before it could write its status", () => {
+  test("is rebuilt from the annotation if the controller died before it wrote the status", () => {
     const run = shop();
     run.runToEnd();
     run.want({ desiredState: "secondary" });
@@ -61,7 +61,7 @@ describe("the second record", () => {
     expect(primary([{ ...web, name: "other" }], new FakeSite()).priorStates).toEqual([]);
   });
 
-  test("survives a policy that is invalid", () => {
+  test("survives an invalid policy", () => {
     const wanted = policy({ wave: -1, managedResources: named("Deployment web") }, { status: { priorStates: [web] } });
     expect(plan(new FakeSite().observe(wanted)).priorStates).toEqual([web]);
   });
@@ -74,7 +74,7 @@ const failuresWith = (state: PriorStates[number]) => {
   return plan(new FakeSite().put("CronJob", cronJob("nightly", { suspend: true })).observe(wanted)).failures.map(({ message }) => message);
 };
 
-describe("an annotation that is gone", () => {
+describe("a lost annotation", () => {
   test("is a failure on the way to primary, with the value and how to restore it, and not a zero", () => {
     const result = primary([web], stopped());
     expect(result.complete).toBe(false);
@@ -86,7 +86,7 @@ describe("an annotation that is gone", () => {
     expect(result.priorStates).toEqual([web]);
   });
 
-  test("is one also where the object was created again", () => {
+  test("is a failure also if the object was recreated", () => {
     const [failure] = primary([{ ...web, uid: "former" }], stopped()).failures;
     expect(failure).toMatchObject({
       reason: "PriorStateLost",
@@ -94,13 +94,13 @@ describe("an annotation that is gone", () => {
     });
   });
 
-  test("is told with its value also where it is there and cannot be read", () => {
+  test("is reported with its value also if it cannot be parsed", () => {
     const result = primary([web], stopped({ annotations: { [PRIOR]: "{" } }));
     expect(result.failures).toMatchObject([{ reason: "Invalid", message: expect.stringContaining("before the switch replicas was 3") }]);
     expect(result.priorStates).toEqual([web]);
   });
 
-  test("does not keep others from being restored", () => {
+  test("does not block other objects", () => {
     const run = shop();
     run.runToEnd();
     run.want({ desiredState: "secondary" });
@@ -127,7 +127,7 @@ describe("an annotation that is gone", () => {
     expect(result.ready).toMatchObject({ status: "False", reason: "PriorStateLost" });
   });
 
-  test("that a person set to 0 on purpose is done with", () => {
+  test("is resolved when a user sets the replicas to 0", () => {
     const annotations = { [PRIOR]: JSON.stringify({ policy: "shop/site", replicas: 0 }) };
     const site = stopped({ annotations });
     const first = primary([web], site);
@@ -135,13 +135,13 @@ describe("an annotation that is gone", () => {
     expect(primary([...first.priorStates], stopped()).complete).toBe(true);
   });
 
-  test("says nothing of an object that was at 0 before", () => {
+  test("is ignored for an object that was at 0 before", () => {
     const result = primary([], stopped());
     expect(result.complete).toBe(true);
     expect(result.resources[0]?.message).toBe("Left at 0 replicas: it was at 0 before");
   });
 
-  test("counts for what was suspended too, with a value that was not set, and a value that nobody can read", () => {
+  test("counts for suspended objects too, with an unset value and with an invalid one", () => {
     const nightly = { kind: "CronJob", namespace: "shop", name: "nightly", uid: "nightly", field: "suspend", value: "null" };
     expect(failuresWith(nightly)[0]).toContain("before the switch suspend was not set");
     expect(failuresWith({ ...nightly, value: "{" })[0]).toContain("before the switch suspend was {");

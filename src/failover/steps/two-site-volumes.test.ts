@@ -39,7 +39,7 @@ describe("a volume that is being copied to", () => {
     ]);
   });
 
-  test("is promoted when a person forces it for this policy object, and in unsafe mode", () => {
+  test("is promoted by force for this policy object, and in unsafe mode", () => {
     const forced = plan(standby().observe(wanted({ force: { reason: "fire", epoch: 0, uid: "here" } })));
     expect(writeTexts(forced)).toEqual(promotion);
     expect(forced.forced).toBe("fire");
@@ -50,7 +50,7 @@ describe("a volume that is being copied to", () => {
   });
 });
 
-test("a force without a token counts for one takeover: the next one needs a reason of its own", () => {
+test("a force without a token counts for one takeover: the next one needs a new force", () => {
   const times = { startTime: "2026-11-16T10:00:00Z", completionTime: "2026-11-16T10:01:00Z" };
   const past = { to: "primary" as const, mode: "safe" as const, generation: 1, ...times, forced: "fire", outcome: "Completed" as const };
   const again = (reason: string) => {
@@ -73,7 +73,7 @@ describe("the volumes that the two policies name", () => {
   const mayWrite = { mayWrite: true, mustDemote: false, waits: [] };
   const both = ["VolumeReplication data", "VolumeReplication logs"];
 
-  test("are promoted when both name the same", () => {
+  test("are promoted if both name the same", () => {
     expect(writeTexts(plan(twoVolumes().observe(holder(), peerWith(both)), mayWrite))).toHaveLength(2);
   });
 
@@ -84,7 +84,7 @@ describe("the volumes that the two policies name", () => {
       [...both, "VolumeReplication extra"],
       "The policy at the other site names VolumeReplication extra, and this one does not; name it here too",
     ],
-  ])("are not promoted when one is named %s", (_, volumes, message) => {
+  ])("are not promoted if one is named %s", (_, volumes, message) => {
     const observed = twoVolumes().observe(holder(), peerWith(volumes));
     const result = plan(observed, mayWrite);
     expect(writeTexts(result)).toEqual([]);
@@ -92,13 +92,13 @@ describe("the volumes that the two policies name", () => {
     expect(tokenFacts(observed).blockers.map(({ message: text }) => text)).toEqual([message]);
   });
 
-  test("are not promoted when the policy at the other site names none", () => {
+  test("are not promoted if the policy at the other site names none", () => {
     const observed = twoVolumes().observe(holder(), peerWith([]));
     expect(writeTexts(plan(observed, mayWrite))).toEqual([]);
     expect(tokenFacts(observed).blockers).toHaveLength(2);
   });
 
-  test("may differ where a person forced the takeover", () => {
+  test("may differ in a forced takeover", () => {
     const forced = holder({ forced: "the other site burns" });
     expect(writeTexts(plan(twoVolumes().observe(forced, peerWith(["VolumeReplication data"])), mayWrite))).toHaveLength(2);
 
@@ -122,7 +122,7 @@ describe("a policy whose spec.peer is gone", () => {
     expect(writeTexts(result)).toEqual([]);
   });
 
-  test("goes on as the primary that it is, and still releases on the way down", () => {
+  test("stays primary, and still releases on the way to secondary", () => {
     expect(planOf(orphan("primary", { state: "Held" }), "primary")).toMatchObject({ rejections: [], complete: true });
     const marked = new FakeSite().put(
       "VolumeReplication",
@@ -144,7 +144,7 @@ describe("a policy whose spec.peer is gone", () => {
     ["an order for an earlier object", "secondary", "Released", forget("elsewhere", 6), false],
     ["an order for an earlier epoch", "secondary", "Released", forget("here", 5), false],
     ["an order that cannot be read", "secondary", "Released", { "plumbline.dev/failover-forget-peer": "yes" }, false],
-  ] as const)("gives up its token when it is told to: %s", (_, role, state, annotations, isForgotten) => {
+  ] as const)("drops its token on request: %s", (_, role, state, annotations, isForgotten) => {
     const result = planOf(orphan(role, { state }, annotations), role);
     expect(result.steps.some(({ name, token }) => name === "ForgetToken" && token === null)).toBe(isForgotten);
   });

@@ -27,7 +27,7 @@ const waiting = (site: FakeSite, wanted: FailoverPolicy) =>
   plan(site.observe(wanted)).steps.flatMap(({ name, waits }) => waits.map(({ message }) => `${name}: ${message}`));
 
 describe("a group of volumes", () => {
-  test("is written itself, never its VolumeReplication", () => {
+  test("is written itself, and its VolumeReplication never", () => {
     const down = plan(siteOf("db", "primary").observe(wanting("secondary")));
     expect(writeTexts(down)).toEqual(["demote VolumeGroupReplication shop/db"]);
     const up = plan(siteOf("db", "secondary", {}).observe(wanting("primary"))).steps.flatMap(({ writes }) => writes);
@@ -36,7 +36,7 @@ describe("a group of volumes", () => {
     ]);
   });
 
-  test("is primary only when its VolumeReplication was given the same and says so, whatever the group's own status says", () => {
+  test("is primary only if its VolumeReplication is requested and reported as primary, whatever the status of the group", () => {
     // Right after the group was asked: its VolumeReplication still has the old spec, with a status that is current.
     const lagging = siteOf("db", "primary", { of: "secondary" });
     const lie = { state: "Primary", observedGeneration: 3, conditions: [condition("Completed", "True", "Promoted", 3)] };
@@ -48,7 +48,7 @@ describe("a group of volumes", () => {
   });
 
   test.each<Role>(["primary", "secondary"])(
-    "is not %s before csi-addons has seen the group as it is: its VolumeReplication may be of before",
+    "is not %s before csi-addons has observed the current group: its VolumeReplication may be outdated",
     (role) => {
       const site = siteOf("db", role);
       site.edit("VolumeGroupReplication", site.get("VolumeGroupReplication", "db"), ({ metadata }) => {
@@ -64,7 +64,7 @@ describe("a group of volumes", () => {
     },
   );
 
-  test("is not known while its VolumeReplication is missing, is another group's, or cannot be read", () => {
+  test("is unknown while its VolumeReplication is missing, belongs to another group, or cannot be read", () => {
     const missing = siteOf("db", "primary", { spec: { volumeReplicationName: "vr-other" } });
     expect(plan(missing.observe(wanting("primary"))).complete).toBe(false);
 
@@ -81,7 +81,7 @@ describe("a group of volumes", () => {
     expect(all.flatMap(({ writes }) => writes)).toEqual([]);
   });
 
-  test("that csi-addons cannot begin with is waited for with what csi-addons says of the group", () => {
+  test("that csi-addons cannot handle is awaited with the message of csi-addons", () => {
     const site = siteOf("db", "secondary", { of: "primary" });
     const group = site.get("VolumeGroupReplication", "db");
     const message = "PVC shop/tmp is not bound";
@@ -89,7 +89,7 @@ describe("a group of volumes", () => {
     expect(waiting(site, wanting("secondary"))).toContainEqual(expect.stringMatching(/^AwaitVolumes: .*PVC shop\/tmp is not bound$/));
   });
 
-  test("is demoted when no claim is in use that it has or that its selector matches by now", () => {
+  test("is demoted if none of its claims, including those that its selector now matches, is in use", () => {
     const site = siteOf("db", "primary", { claims: ["db", "wal"] }).put("PersistentVolumeClaim", claim("new", { group: "db" }));
     for (const used of ["db", "wal", "new"]) {
       site.put("Pod", pod("user-0", { claim: used }));
@@ -120,7 +120,7 @@ describe("a group of volumes", () => {
     expect(uncopied()).toEqual([]);
   });
 
-  test("is shown with its kind, and with what its driver says is wrong", () => {
+  test("is listed with its kind and the error of its driver", () => {
     const site = siteOf("db", "primary");
     site.edit("VolumeReplication", site.get("VolumeReplication", "vr-db"), ({ status = {} }) => {
       status.conditions = [...VOLUME_CONDITIONS.promoteFailed];
@@ -130,7 +130,7 @@ describe("a group of volumes", () => {
     expect(resources).toMatchObject([{ resource: { kind: "VolumeGroupReplication" }, state: "Primary" }]);
   });
 
-  test("of a Kustomization that is not named is refused like a volume", () => {
+  test("of a Kustomization that is not named is rejected like a volume", () => {
     const site = siteOf("db", "primary");
     site.edit("VolumeGroupReplication", site.get("VolumeGroupReplication", "db"), ({ metadata }) => {
       metadata.labels = inFlux("kustomize", "apps").labels;
@@ -147,20 +147,20 @@ const blocker = (site: FakeSite, wanted: FailoverPolicy) => {
   return planned.rejections.map(({ field, message }) => `${field}: ${message}`);
 };
 
-describe("is refused, and nothing is written", () => {
-  test("a group that another controller looks after", () => {
+describe("rejects without a write", () => {
+  test("a group of another controller", () => {
     expect(blocker(siteOf("db", "primary", { spec: { external: true } }), wanting("secondary"))).toEqual([
       "spec.managedResources[0]: VolumeGroupReplication db has spec.external: csi-addons does not switch it, and its status proves nothing",
     ]);
   });
 
-  test("a group without claims, which would become primary with nothing in it", () => {
+  test("a group without claims, which would become primary while empty", () => {
     expect(blocker(siteOf("db", "primary", { claims: [] }), wanting("secondary"))).toEqual([
       "spec.managedResources[0]: VolumeGroupReplication db has no claims: label PersistentVolumeClaims so that spec.source.selector matches them",
     ]);
   });
 
-  test("the VolumeReplication of a group, with what to name instead", () => {
+  test("the VolumeReplication of a group, with the name to use instead", () => {
     const site = siteOf("db", "primary");
     expect(blocker(site, policy({ desiredState: "secondary", managedResources: named("VolumeReplication vr-db") }))).toEqual([
       "spec.managedResources[0]: VolumeReplication vr-db is of a VolumeGroupReplication; name VolumeGroupReplication db instead",
@@ -176,7 +176,7 @@ test("a volume and a group are switched together", () => {
   ]);
 });
 
-test("a site that was outranked stops its workloads also when its group is being deleted", () => {
+test("a site that was outranked stops its workloads also while its group is terminating", () => {
   const site = siteOf("db", "primary", { claims: ["db"] }).put("Deployment", deployment("web"));
   site.edit("VolumeGroupReplication", site.get("VolumeGroupReplication", "db"), ({ metadata }) => {
     metadata.deletionTimestamp = "2026-11-16T12:00:00Z";

@@ -44,7 +44,7 @@ const onTheWay = (writesStoppedTime?: string, spec: object = {}) => {
 
 const DIVERGED = ". It has writes that the other site does not have; to discard them, set spec.replicationState to resync";
 
-describe("whether a volume is in its state", () => {
+describe("the observed state of a volume", () => {
   const { promoted, promoteFailed, justDemoted, syncing, inSync, demoteFailed, resyncFailed, degradedPrimary } = VOLUME_CONDITIONS;
   test.each([
     ["promoted", "primary", "primary", "Primary", promoted, "Complete"],
@@ -54,7 +54,7 @@ describe("whether a volume is in its state", () => {
     ["a secondary whose peer is primary", "secondary", "secondary", "Secondary", syncing, "Complete"],
     ["a secondary fully in sync", "secondary", "secondary", "Secondary", inSync, "Complete"],
     ["demote failed", "secondary", "secondary", "Primary", demoteFailed, "Completed is False (FailedToDemote)"],
-    ["a resync that somebody asked for", "secondary", "resync", "Secondary", syncing, "Complete"],
+    ["a requested resync", "secondary", "resync", "Secondary", syncing, "Complete"],
     ["resync failed", "secondary", "resync", "Secondary", resyncFailed, `Completed is False (FailedToResync)${DIVERGED}`],
   ] as const)("%s", (_, to, spec, state, conditions, outcome) => {
     const { complete, failures } = planned(to, spec, { conditions: [...conditions], status: { state } });
@@ -74,21 +74,21 @@ describe("whether a volume is in its state", () => {
       { conditions: [withoutGeneration()] },
       "condition Completed is not yet True at generation 1",
     ],
-  ] as [string, Overrides, string][])("a primary is waited for while %s, without an error", (_, overrides, lacking) => {
+  ] as [string, Overrides, string][])("a primary is awaited while %s, without an error", (_, overrides, lacking) => {
     const result = planned("primary", "primary", overrides);
     expect(result.failures).toEqual([]);
     expect(steps(result)).toContain("AwaitVolumes Wait");
     expect(result.resources[0]).toMatchObject({ error: "VolumeReplication data not in desired state", message: lacking });
   });
 
-  test("a volume that is primary already keeps the conditions of an earlier generation, since csi-addons had nothing to do for it", () => {
+  test("a volume that is already primary may have conditions of an earlier generation", () => {
     const edited = { metadata: { generation: 2 }, status: { observedGeneration: 2 } };
     expect(planned("primary", "primary", edited).complete).toBe(true);
     const secondary: Overrides = { ...edited, conditions: [...inSync], status: { ...edited.status, state: "Secondary" } };
     expect(planned("secondary", "secondary", secondary).complete).toBe(false);
   });
 
-  test("a volume that is asked to be secondary is not asked to be primary before csi-addons has come to it", () => {
+  test("a volume that is requested as secondary is not requested as primary before csi-addons has handled it", () => {
     const underWay = planned("primary", "secondary", { metadata: { generation: 2 } });
     expect(steps(underWay)).toContain("PromoteVolumes Wait");
     expect(underWay.steps.find(({ name }) => name === "PromoteVolumes")?.waits).toMatchObject([
@@ -96,7 +96,7 @@ describe("whether a volume is in its state", () => {
     ]);
   });
 
-  test("a demotion whose answer was lost is seen as Secondary before the volume is asked to be primary", () => {
+  test("a demotion whose response was lost must be observed as Secondary before a promotion", () => {
     const lost = planned("primary", "secondary", { conditions: [...demoteFailed], status: { state: "Primary" } });
     expect(writeTexts(lost)).not.toContain("promote VolumeReplication shop/data");
     expect(lost.steps.find(({ name }) => name === "PromoteVolumes")?.waits.map(({ message }) => message)).toEqual([
@@ -107,11 +107,11 @@ describe("whether a volume is in its state", () => {
   });
 
   test.each([
-    ["csi-addons 0.14 and a driver that refuses information", [...promoted, condition("Replicating", "Unknown", "x")], true],
+    ["csi-addons 0.14 and a driver that rejects GetVolumeReplicationInfo", [...promoted, condition("Replicating", "Unknown", "x")], true],
     ["csi-addons 0.12, or a driver without information", [...promoted], true],
     ["a driver that answers for a primary", [...promoted, condition("Replicating", "True", "Replicating")], false],
     ["a driver that answers for a degraded primary", [...promoted, condition("Replicating", "False", "NotReplicating")], false],
-  ] as const)("a volume that others asked to be primary after our demotion: %s", (_, conditions, isDoubtful) => {
+  ] as const)("a volume that others requested as primary after our demotion: %s", (_, conditions, isDoubtful) => {
     const annotations = { "plumbline.dev/failover-prior": '{"policy":"shop/site","lastSyncTime":null}' };
     const overrides: Overrides = { conditions: [...conditions], metadata: { annotations } };
     const result = planned("primary", "primary", overrides);
@@ -123,19 +123,19 @@ describe("whether a volume is in its state", () => {
     expect(writeTexts(plan(inUse.observe(data("primary"))))).toEqual([]);
   });
 
-  test("an older condition counts for a primary only if it says Promoted", () => {
+  test("an older condition counts for a primary only with reason Promoted", () => {
     const edited = { metadata: { generation: 2 }, status: { observedGeneration: 2 } };
     const failed = planned("primary", "primary", { ...edited, conditions: [...demoteFailed] });
     expect(failed.complete).toBe(false);
     expect(steps(failed)).toContain("AwaitVolumes Wait");
   });
 
-  test("an error of an earlier generation is none of the present one", () => {
+  test("an error of an earlier generation is ignored", () => {
     const conditions = VOLUME_CONDITIONS.demoteFailed.map((one) => ({ ...one }));
     expect(planned("primary", "primary", { conditions, metadata: { generation: 2 } }).failures).toEqual([]);
   });
 
-  test("a flip to and fro is seen by the spec, whatever the status still says", () => {
+  test("a change back and forth is detected by the spec, whatever the status says", () => {
     // Asked to be primary, but csi-addons has not got to it: the status is still that of a secondary.
     const overrides: Overrides = { conditions: [...VOLUME_CONDITIONS.inSync], status: { state: "Secondary" }, metadata: { generation: 2 } };
     const back = planned("secondary", "primary", overrides);
@@ -143,7 +143,7 @@ describe("whether a volume is in its state", () => {
     expect(back.complete).toBe(false);
   });
 
-  test("a promotion that failed does not keep the volume from going back", () => {
+  test("a failed promotion does not block a demotion", () => {
     expect(
       writeTexts(planned("secondary", "primary", { conditions: [...VOLUME_CONDITIONS.promoteFailed], status: { state: "Secondary" } })),
     ).toEqual(["demote VolumeReplication shop/data"]);
@@ -205,7 +205,7 @@ describe("before a volume is demoted", () => {
   test.each([
     ["does not exist", undefined],
     ["is not bound", {}],
-  ])("its claim has to be known: one that %s is waited for", (state, spec) => {
+  ])("its claim must be known: one that %s is awaited", (state, spec) => {
     const site = new FakeSite().put("VolumeReplication", volume("data", "primary"));
     if (spec) site.put("PersistentVolumeClaim", { metadata: { name: "data", namespace: "shop" }, spec });
     else site.delete("PersistentVolumeClaim", "data");
@@ -217,7 +217,7 @@ describe("before a volume is demoted", () => {
   describe("whose driver has no VolumeAttachments", () => {
     const demotion = ["demote VolumeReplication shop/data"];
 
-    test("nodes get time to flush, counted from when the last writer was gone", () => {
+    test("nodes get settleTime to flush, counted from the end of the last writer", () => {
       const site = withDriver(false);
       const driver = "CSI driver nfs.example.com of VolumeReplication data has no VolumeAttachments";
       const messages = (given: ReturnType<typeof onTheWay>) =>
@@ -231,12 +231,12 @@ describe("before a volume is demoted", () => {
       expect(writeTexts(plan(site.observe(onTheWay("2026-11-16T11:59:30Z", { settleTime: "1m" }))))).toEqual([]);
     });
 
-    test("other drivers wait for their attachments alone", () => {
+    test("other drivers wait only for their attachments", () => {
       for (const attachRequired of [true, undefined])
         expect(writeTexts(plan(withDriver(attachRequired).observe(onTheWay())))).toEqual(demotion);
     });
 
-    test.each(["VolumeReplicationClass", "CSIDriver"])("%s has to be readable", (kind) => {
+    test.each(["VolumeReplicationClass", "CSIDriver"])("%s must be readable", (kind) => {
       const site = withDriver(true);
       site.errors.add(kind);
       expect(writeTexts(plan(site.observe(onTheWay())))).toEqual([]);
@@ -247,7 +247,7 @@ describe("before a volume is demoted", () => {
     });
   });
 
-  test("all have to be free before the first is touched", () => {
+  test("all must be free before the first is demoted", () => {
     const site = bound()
       .put("VolumeReplication", volume("cache", "primary"))
       .put("Pod", pod("web-1", { claim: "cache" }));
@@ -257,7 +257,7 @@ describe("before a volume is demoted", () => {
     expect(writeTexts(plan(site.observe(both)))).toEqual(["demote VolumeReplication shop/data", "demote VolumeReplication shop/cache"]);
   });
 
-  test("what it was last copied at is remembered with it, since a secondary no longer says so", () => {
+  test("its lastSyncTime is recorded, since a secondary no longer reports it", () => {
     const site = bound().put("VolumeReplication", volume("data", "primary", { status: { lastSyncTime: "2026-11-16T11:58:00Z" } }));
     const [write] = plan(site.observe(data("secondary"))).steps.flatMap((step) => step.writes);
     expect(write?.patch).toEqual({
@@ -268,7 +268,7 @@ describe("before a volume is demoted", () => {
     expect(plan(site.observe(data("secondary"))).resources[0]?.lastSyncTime).toBe("2026-11-16T11:58:00Z");
   });
 
-  test("that somebody else promoted since is not as old as its last demotion says", () => {
+  test("that others promoted since has its current lastSyncTime, not that of its last demotion", () => {
     const annotations = { "plumbline.dev/failover-prior": '{"policy":"shop/site","lastSyncTime":"2025-01-01T00:00:00Z"}' };
     const again = volume("data", "primary", { metadata: { annotations }, status: { lastSyncTime: "2026-11-16T11:58:00Z" } });
     const site = bound().put("VolumeReplication", again);
@@ -284,7 +284,7 @@ describe("before a volume is demoted", () => {
     });
   });
 
-  test("one that would not be demoted keeps the others as they are", () => {
+  test("one that cannot be demoted blocks the others", () => {
     const failed = volume("data", "secondary", { conditions: [...VOLUME_CONDITIONS.demoteFailed], status: { state: "Primary" } });
     const site = new FakeSite().put("VolumeReplication", failed, volume("cache", "primary"));
     const both = named("VolumeReplication data", "VolumeReplication cache");
@@ -294,7 +294,7 @@ describe("before a volume is demoted", () => {
     ]);
   });
 
-  test("a group is refused: nobody could tell which claims are in it", () => {
+  test("a VolumeReplication of a group is rejected: its claims are unknown", () => {
     const group = volume("data", "primary");
     group.spec.dataSource.kind = "VolumeGroupReplication";
     const result = plan(new FakeSite().put("VolumeReplication", group).observe(data("secondary")));
@@ -305,7 +305,7 @@ describe("before a volume is demoted", () => {
   });
 });
 
-test("two of three that are primary bring nothing back", () => {
+test("two primaries of three restore no workload", () => {
   const site = new FakeSite()
     .put("VolumeReplication", volume("a", "primary"), volume("b", "primary"), volume("c", "primary", { status: { state: "Secondary" } }))
     .put("Deployment", deployment("web", { replicas: 0 }, { annotations: { "plumbline.dev/failover-prior": '{"replicas":2}' } }));
@@ -317,7 +317,7 @@ test("two of three that are primary bring nothing back", () => {
 });
 
 describe("a volume whose role others changed", () => {
-  test("from a primary at rest is an error and is not taken back, until the policy changes", () => {
+  test("from primary at rest is an error and is not reverted until the policy changes", () => {
     const site = new FakeSite().put("VolumeReplication", volume("data", "secondary"));
     const drifted = plan(site.observe(data("primary", rested("primary"))));
     expect(drifted.failures.map(({ reason }) => reason)).toEqual(["Drifted"]);
@@ -332,7 +332,7 @@ describe("a volume whose role others changed", () => {
   });
 });
 
-describe("what the token rests on", () => {
+describe("the proof of the copy", () => {
   const secret = { kubeconfigSecret: { name: "peer", key: "kubeconfig" } };
   const holding = (spec: object = {}) =>
     policy(
@@ -361,7 +361,7 @@ describe("what the token rests on", () => {
     );
   });
 
-  test("a verdict of an earlier generation is no proof", () => {
+  test("a condition of an earlier generation is no proof", () => {
     const demoted = volume("data", "secondary", { metadata: { generation: 2 }, status: { observedGeneration: 2 } });
     expect(tokenFacts(new FakeSite().put("VolumeReplication", demoted).observe(holding())).copied).toBe(false);
   });
@@ -372,7 +372,7 @@ describe("what the token rests on", () => {
     expect(facts.blockers).toHaveLength(1);
   });
 
-  test("after the release nothing is waited for: the other site writes, and its copy is on its way here", () => {
+  test("nothing is awaited after the release: the other site writes and replicates to this one", () => {
     const released = policy(
       { managedResources: named("VolumeReplication data"), peer: secret },
       { status: { token: { epoch: 3, state: "Released", copied: true } } },
@@ -386,7 +386,7 @@ describe("what the token rests on", () => {
     expect(result.complete).toBe(true);
   });
 
-  test("while an epoch is held, what looks demoted has to be written once under it", () => {
+  test("while an epoch is held, a volume that seems demoted must be written once in that epoch", () => {
     const site = new FakeSite().put("VolumeReplication", volume("data", "secondary"));
     const holder = holding();
     expect(tokenFacts(site.observe(holder)).demoted).toBe(false);
@@ -405,7 +405,7 @@ function withoutGeneration(): Condition {
   return completed;
 }
 
-test("a wait does not change from one look to the next", () => {
+test("a wait is stable between passes", () => {
   const site = new FakeSite()
     .put("VolumeReplication", volume("data", "primary"))
     .put("Pod", pod("x-1", { claim: "data", deletionTimestamp: "2026-11-16T12:00:30Z" }));

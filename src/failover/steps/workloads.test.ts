@@ -26,13 +26,13 @@ const inFluxWith = () => ({ ...inFlux("kustomize", "apps"), annotations: prior({
 const owned = () => new FakeSite().put("Deployment", stopped(inFluxWith()));
 
 describe("a workload that is scaled down", () => {
-  test("has its count remembered in the same write", () => {
+  test("has its replicas recorded in the same write", () => {
     expect(patches(new FakeSite().put("Deployment", deployment("web", { replicas: 3 })))).toEqual([
       { metadata: { annotations: { [PRIOR]: '{"policy":"shop/site","replicas":3}' } }, spec: { replicas: 0 } },
     ]);
   });
 
-  test("keeps what was remembered first, however often it is scaled up meanwhile", () => {
+  test("keeps the first recorded replicas, however often it is scaled up meanwhile", () => {
     const lifted = deployment("web", { replicas: 1 }, { annotations: prior({ replicas: 5 }) });
     const site = new FakeSite().put("Deployment", lifted);
     expect(patches(site)).toEqual([{ spec: { replicas: 0 } }]);
@@ -42,15 +42,15 @@ describe("a workload that is scaled down", () => {
     });
   });
 
-  test("at 0 already is left alone, and there is nothing to remember", () => {
+  test("at 0 is skipped without a record", () => {
     expect(patches(new FakeSite().put("Deployment", deployment("web", { replicas: 0 })))).toEqual([]);
   });
 
-  test("without a count runs once, as the API says", () => {
+  test("without replicas counts as 1, the API default", () => {
     expect(writeTexts(planned(new FakeSite().put("Deployment", deployment("web"))))).toEqual(["scale Deployment shop/web from 1 to 0"]);
   });
 
-  test("is refused where that would delete its claims", () => {
+  test("is rejected if that would delete its claims", () => {
     const db = statefulSet("db", { replicas: 2, persistentVolumeClaimRetentionPolicy: { whenScaled: "Delete" } });
     const site = new FakeSite().put("StatefulSet", db).put("Deployment", deployment("web", { replicas: 1 }));
     const result = plan(site.observe(withSet("secondary")));
@@ -66,13 +66,13 @@ describe("a workload that is scaled down", () => {
   });
 });
 
-describe("a workload is over", () => {
+describe("a workload counts as stopped", () => {
   test.each([
     ["replicas", { replicas: 2 }, "2/0/0/0"],
     ["available", { availableReplicas: 1 }, "0/1/0/0"],
     ["ready", { readyReplicas: 1 }, "0/0/1/0"],
     ["updated", { updatedReplicas: 1 }, "0/0/0/1"],
-  ])("only when it counts no %s", (_, status, text) => {
+  ])("only if its status has no %s", (_, status, text) => {
     const result = planned(new FakeSite().put("Deployment", down(status)));
     expect(result.resources[0]).toMatchObject({
       state: "Scaling Down",
@@ -82,13 +82,13 @@ describe("a workload is over", () => {
     expect(result.requeueAfterMs).toBe(5_000);
   });
 
-  test("only when its zeros are of the current generation", () => {
+  test("only if its status is of the current generation", () => {
     const result = planned(new FakeSite().put("Deployment", down({}, { generation: 2 })));
     expect(result.resources[0]).toMatchObject({ state: "Scaling Down", message: "Its status is of an earlier generation" });
     expect(steps(result)).toContain("AwaitTermination Wait");
   });
 
-  test("only when its pods are gone, which a Deployment no longer counts once they are being deleted", () => {
+  test("only if its pods are gone: a Deployment does not count terminating pods", () => {
     const site = new FakeSite()
       .put("Deployment", down({}))
       .put("Pod", pod("web-1", { deletionTimestamp: "2026-11-16T12:00:30Z" }), pod("other-1"));
@@ -124,7 +124,7 @@ describe("a workload is over", () => {
     expect(planned(site).resources[0]?.message).toBe("Pod web-2 not gone yet");
   });
 
-  test("though a pod that ran to its end or was evicted is still listed: nobody would ever remove it", () => {
+  test("although a completed or evicted pod remains, which is never deleted", () => {
     const site = new FakeSite().put("Deployment", down({})).put("Pod", pod("web-1", {}, "Failed"), pod("web-2", {}, "Succeeded"));
     expect(planned(site).complete).toBe(true);
   });
@@ -142,7 +142,7 @@ describe("a workload is over", () => {
     ["OrderedReady", "2026-11-16T12:00:30Z", ""],
     ["Parallel", undefined, ""],
   ] as const)(
-    "a StatefulSet that stops its pods %s, one ending %s, says if it cannot go on",
+    "a StatefulSet that stops its pods %s, one terminating %s, reports if it is blocked",
     (podManagementPolicy, deletionTimestamp, stall) => {
       const db = { ...statefulSet("db", { replicas: 0, podManagementPolicy }), status: { observedGeneration: 1, ...zero, replicas: 2 } };
       const site = new FakeSite()
@@ -153,7 +153,7 @@ describe("a workload is over", () => {
     },
   );
 
-  test("a StatefulSet says so in its own name", () => {
+  test("the message about a blocked StatefulSet names it", () => {
     const db = { ...statefulSet("db", { replicas: 0 }), status: { observedGeneration: 1, ...zero, replicas: 1 } };
     const result = plan(new FakeSite().put("StatefulSet", db).observe(policy({ managedResources: named("StatefulSet db") })));
     expect(result.resources[0]?.error).toBe("StatefulSet is scaling down: 1/0/0/0 replicas (total/available/ready/updated)");
@@ -165,7 +165,7 @@ test.each([
   ["Deployment", "ReplicaSet", "canary-5d9c", "is of ReplicaSet canary-5d9c, but the selector of Deployment web matches it too, and"],
   ["Deployment", "Job", "web-migrate", "is of Job web-migrate, but the selector of Deployment web matches it too, and"],
   ["StatefulSet", "StatefulSet", "web", "belongs to StatefulSet web and"],
-] as const)("whose pod a %s waits for is told truly: one of %s %s", (kind, ownerKind, owner, text) => {
+] as const)("the message names the owner of the pod that a %s waits for: one of %s %s", (kind, ownerKind, owner, text) => {
   const ownerReferences = [{ apiVersion: "apps/v1", kind: ownerKind, name: owner, uid: "1", controller: true }];
   const site = new FakeSite().put(kind, deployment("web", { replicas: 0 })).put("Pod", pod("web-1", { ownerReferences }));
   const { steps } = plan(site.observe(policy({ managedResources: named(`${kind} web`) })));
@@ -173,7 +173,7 @@ test.each([
 });
 
 describe("autoscalers", () => {
-  test("are paused after their workload, so that its count is not lost, and remembered", () => {
+  test("are paused after their workload, so that its replicas are recorded, and are recorded too", () => {
     const site = new FakeSite()
       .put("Deployment", deployment("web", { replicas: 3 }))
       .put("HorizontalPodAutoscaler", autoscaler("web", "Deployment web"), autoscaler("other", "Deployment other"))
@@ -184,7 +184,7 @@ describe("autoscalers", () => {
     ]);
   });
 
-  test("of KEDA are not paused before the count of their workload is written", () => {
+  test("of KEDA are not paused before the replicas of their workload are recorded", () => {
     const web = deployment("web", { replicas: 3 });
     const site = new FakeSite().put("Deployment", web).put("ScaledObject", scaledObject("web", "web"), scaledObject("api", "api"));
     const { steps } = plan(site.observe(policy({ managedResources: named("Deployment web", "Deployment api") })));
@@ -196,7 +196,7 @@ describe("autoscalers", () => {
     ]);
   });
 
-  test("that KEDA made are left to KEDA", () => {
+  test("that KEDA created are skipped", () => {
     const made = autoscaler("keda-hpa-web", "Deployment web");
     made.metadata.ownerReferences = [{ apiVersion: "keda.sh/v1alpha1", kind: "ScaledObject", name: "web", uid: "1" }];
     const site = new FakeSite().put("Deployment", deployment("web", { replicas: 0 })).put("HorizontalPodAutoscaler", made);
@@ -206,14 +206,14 @@ describe("autoscalers", () => {
   test.each([
     [null, { spec: { behavior: null } }],
     ["Min", { spec: { behavior: { scaleUp: { selectPolicy: "Min" } } } }],
-  ])("come back as they were: %j", (selectPolicy, patch) => {
+  ])("are restored: %j", (selectPolicy, patch) => {
     const paused = autoscaler("web", "Deployment web", { behavior: { scaleUp: { selectPolicy: "Disabled" } } });
     paused.metadata.annotations = prior({ selectPolicy });
     const site = new FakeSite().put("Deployment", deployment("web")).put("HorizontalPodAutoscaler", paused);
     expect(patches(site, "primary")).toEqual([{ metadata: { annotations: { [PRIOR]: null } }, ...patch }]);
   });
 
-  test("that somebody set since are not set back", () => {
+  test("that others changed since are not reverted", () => {
     const paused = autoscaler("web", "Deployment web", { behavior: { scaleUp: { selectPolicy: "Max" } } });
     paused.metadata.annotations = prior({ selectPolicy: null });
     const scaled = scaledObject("web", "web", {
@@ -244,19 +244,19 @@ describe("autoscalers", () => {
   );
 });
 
-describe("a workload that comes back", () => {
-  test("has the count that it had, and the memory goes with it", () => {
+describe("a workload on the way to primary", () => {
+  test("gets its recorded replicas, and the record is removed", () => {
     expect(patches(new FakeSite().put("Deployment", stopped()), "primary")).toEqual([
       { metadata: { annotations: { [PRIOR]: null } }, spec: { replicas: 3 } },
     ]);
   });
 
-  test("keeps the count that somebody gave it meanwhile", () => {
+  test("keeps replicas that a user set meanwhile", () => {
     const site = new FakeSite().put("Deployment", deployment("web", { replicas: 7 }, { annotations: prior({ replicas: 3 }) }));
     expect(patches(site, "primary")).toEqual([{ metadata: { annotations: { [PRIOR]: null } } }]);
   });
 
-  test("of which nothing is remembered stays as it is, and the status says why", () => {
+  test("without a record stays as it is, and the status has the reason", () => {
     const result = planned(new FakeSite().put("Deployment", { ...deployment("web", { replicas: 0 }) }), "primary");
     expect(writeTexts(result)).toEqual([]);
     expect(result.complete).toBe(true);
@@ -264,7 +264,7 @@ describe("a workload that comes back", () => {
   });
 
   test.each(["{", "3", "null", '{"replicas":"3"}', '{"replicas":-1}', '{"suspend":true}'])(
-    "is left alone, with an error, if its memory is %s",
+    "is skipped with an error if its record is %s",
     (text) => {
       const result = planned(new FakeSite().put("Deployment", stopped({ annotations: { [PRIOR]: text } })), "primary");
       expect(writeTexts(result)).toEqual([]);
@@ -275,10 +275,10 @@ describe("a workload that comes back", () => {
     },
   );
 
-  describe("and that Flux looks after", () => {
+  describe("that Flux manages", () => {
     const requested = { annotations: { "reconcile.fluxcd.io/requestedAt": "t1" } };
 
-    test("waits until Flux has done what it was asked for", () => {
+    test("waits until Flux has handled the requested reconciliation", () => {
       const site = owned().put("Kustomization", flux("apps", {}, requested));
       expect(writeTexts(plan(site.observe(withFlux())))).toEqual([]);
       expect(plan(site.observe(withFlux())).steps.find(({ name }) => name === "RestoreWorkloads")?.waits).toEqual([
@@ -292,7 +292,7 @@ describe("a workload that comes back", () => {
       expect(writeTexts(plan(site.observe(withFlux("off"))))).toEqual(["scale Deployment shop/web from 0 to 3"]);
     });
 
-    test("gets its count if Flux did not bring it back, and only forgets it if Flux did", () => {
+    test("gets its replicas if Flux did not restore them, and only loses the record otherwise", () => {
       const handled = { ...flux("apps", {}, requested), status: { lastHandledReconcileAt: "t1" } };
       const site = owned().put("Kustomization", handled);
       expect(writeTexts(plan(site.observe(withFlux())))).toEqual(["scale Deployment shop/web from 0 to 3"]);
@@ -300,7 +300,7 @@ describe("a workload that comes back", () => {
       expect(writeTexts(plan(site.observe(withFlux())))).toEqual(["forget the prior replicas of Deployment shop/web: it runs again"]);
     });
 
-    test("does not wait for a Flux object that is gone, that nobody asked, or that a person suspended", () => {
+    test("does not wait for a Flux object that is missing, has no request, or was suspended by a user", () => {
       expect(writeTexts(plan(owned().observe(withFlux())))).toEqual(["scale Deployment shop/web from 0 to 3"]);
       expect(writeTexts(plan(owned().put("Kustomization", flux("apps")).observe(withFlux())))).toEqual([
         "scale Deployment shop/web from 0 to 3",
@@ -316,7 +316,7 @@ describe("a workload that comes back", () => {
       ).toEqual(["scale Deployment shop/web from 0 to 3"]);
     });
 
-    test("waits for one that cannot be looked at", () => {
+    test("waits for one that cannot be read", () => {
       const site = owned();
       site.errors.add("Kustomization shop/apps");
       expect(writeTexts(plan(site.observe(withFlux())))).toEqual([]);

@@ -91,7 +91,7 @@ function checkAll(rows: Readonly<Record<string, Row>>): void {
   for (const [name, row] of Object.entries(rows)) check(name, row);
 }
 
-describe("facts 2.1: the calls of one reconcile, what it writes and whether it comes back", () => {
+describe("facts 2.1: the calls of one reconcile, its writes and its requeue", () => {
   const fresh = requested("primary", "Secondary");
   checkAll({
     "primary, not Primary: enable and promote": {
@@ -215,7 +215,7 @@ describe("facts 2.1: the calls of one reconcile, what it writes and whether it c
     },
   });
 
-  describe("what starts a reconcile", () => {
+  describe("a reconcile is triggered by", () => {
     const replication = requested("secondary", "Secondary");
     const after = (...nexts: Parameters<CsiAddonsQueue["handled"]>[1][]) => {
       const queue = new CsiAddonsQueue();
@@ -233,13 +233,13 @@ describe("facts 2.1: the calls of one reconcile, what it writes and whether it c
       expect([before, then].map((seconds) => after(next).isDue(replication, later(seconds)))).toEqual([false, true]);
     });
 
-    test("an error backs off from 5 ms, doubling, to 1000 s", () => {
+    test("an error, with backoff from 5 ms to 1000 s", () => {
       expect([0.004, 0.005].map((seconds) => tries(1).isDue(replication, later(seconds)))).toEqual([false, true]);
       expect([0.019, 0.02].map((seconds) => tries(3).isDue(replication, later(seconds)))).toEqual([false, true]);
       expect([999, 1_000].map((seconds) => tries(40).isDue(replication, later(seconds)))).toEqual([false, true]);
     });
 
-    test("a verdict of in sync is the last look, until the generation changes or the controller restarts", () => {
+    test("nothing after in sync, until the generation changes or the controller restarts", () => {
       const queue = after("nothing");
       const year = later(365 * 86_400);
       const annotated = { ...replication, metadata: { ...replication.metadata, resourceVersion: "7", annotations: { touched: "yes" } } };
@@ -327,7 +327,7 @@ describe("facts 2.2: conditions", () => {
     },
   });
 
-  test("a forced promotion leaves no trace", () => {
+  test("a forced promotion is not visible in the conditions", () => {
     const forced = reconcileOnce(
       requested("primary", "Secondary"),
       { promote: (force) => (force ? {} : rejected("FailedPrecondition")) },
@@ -337,7 +337,7 @@ describe("facts 2.2: conditions", () => {
     expect(forced.status).toEqual(unforced.status);
   });
 
-  test("the text of the driver is in the messages", () => {
+  test("the messages contain the error of the driver", () => {
     const { status } = reconcileOnce(requested("secondary", "Primary"), { demote: () => INTERNAL }, "0.14");
     expect(status?.conditions?.slice(0, 2).map(({ message }) => message)).toEqual(["the storage is away", "the storage is away"]);
   });
@@ -469,8 +469,8 @@ function copiedAt(copiedAfter: number): number | undefined {
   return undefined;
 }
 
-describe("facts 2.3: where the status is older than, or apart from, the truth", () => {
-  test("a fossil: in sync is said once, and not taken back when the other side is promoted and written to", () => {
+describe("facts 2.3: when the status is outdated or wrong", () => {
+  test("in sync is reported once, and stays when the other side is promoted and written to", () => {
     const mirror = new Mirror("0.14");
     mirror.want("secondary");
     mirror.run(60);
@@ -489,11 +489,11 @@ describe("facts 2.3: where the status is older than, or apart from, the truth", 
     );
   });
 
-  test("the source reaches its verdict 15 s after its demotion at the earliest, then every 30 s", () => {
+  test("the source reports in sync at the earliest 15 s after its demotion, then every 30 s", () => {
     expect([0, 10, 20, 50].map(copiedAt)).toEqual([15, 15, 45, 75]);
   });
 
-  test("a demotion whose answer was lost shows Primary, and is put right by the next try", () => {
+  test("a demotion whose response was lost shows Primary, and is corrected by the next retry", () => {
     const mirror = new Mirror("0.14");
     mirror.want("secondary");
     mirror.losesAnswer = true;
@@ -503,7 +503,7 @@ describe("facts 2.3: where the status is older than, or apart from, the truth", 
     expect(mirror.published.slice(0, 2)).toEqual(at(2, "Secondary", "Completed True Demoted"));
   });
 
-  test("a demotion whose status was lost shows what it was before", () => {
+  test("a demotion whose status write was lost shows the previous state", () => {
     const mirror = new Mirror("0.14");
     mirror.want("secondary");
     mirror.run(0, { losesStatus: true });
@@ -535,7 +535,7 @@ describe("facts 2.3: where the status is older than, or apart from, the truth", 
       "the old FailedToDemote beside a new observedGeneration",
       ["Primary 3", ...at(2, "Primary", "Completed False FailedToDemote", "Degraded True Error", "Resyncing False NotResyncing").slice(1)],
     ],
-  ])("asked for primary after such a demotion, %s with info %s promotes nothing and shows %s", (version, info, _, published) => {
+  ])("a request for primary after such a demotion: %s with info %s promotes nothing and shows %s", (version, info, _, published) => {
     const mirror = new Mirror(version, info);
     mirror.want("secondary");
     mirror.losesAnswer = true;
@@ -545,7 +545,7 @@ describe("facts 2.3: where the status is older than, or apart from, the truth", 
     expect([mirror.primary, mirror.published]).toEqual(["nowhere", published]);
   });
 
-  test("driven to Secondary first, it is promoted", () => {
+  test("after an observed Secondary it is promoted", () => {
     const mirror = new Mirror("0.14");
     mirror.want("secondary");
     mirror.losesAnswer = true;
@@ -569,7 +569,7 @@ describe("facts 2.3: where the status is older than, or apart from, the truth", 
     expect(`${status?.state} ${status?.observedGeneration}`).toBe(published);
   });
 
-  test("a settled secondary with a hiccup of its storage stays Secondary, and is looked at every 15 s", () => {
+  test("a secondary with a short storage error stays Secondary, and is reconciled every 15 s", () => {
     const mirror = new Mirror("0.14");
     mirror.want("secondary");
     mirror.run(0);
@@ -580,7 +580,7 @@ describe("facts 2.3: where the status is older than, or apart from, the truth", 
     expect(mirror.published.slice(0, 2)).toEqual(at(2, "Secondary", "Completed True Demoted"));
   });
 
-  test("an old primary after a forced takeover stays in FailedToResync without autoResync, and is copied to with it", () => {
+  test("an old primary after a forced takeover stays in FailedToResync without autoResync, and resyncs with it", () => {
     const mirror = new Mirror("0.14");
     mirror.primary = "there";
     mirror.diverged = true;
@@ -596,7 +596,7 @@ describe("facts 2.3: where the status is older than, or apart from, the truth", 
     );
   });
 
-  test("a forced resync fails off and on while the image is made anew", () => {
+  test("a forced resync fails intermittently while the image is recreated", () => {
     const replication = requested("resync", "Secondary");
     const answers = [INTERNAL, { ready: false }, INTERNAL, { ready: false }];
     const published = answers.map((answer) => reconcileOnce(replication, { resync: () => answer }, "0.14").conditions[0]);
@@ -614,7 +614,7 @@ describe("facts 2.3: where the status is older than, or apart from, the truth", 
   });
 });
 
-test("a demoted volume keeps its lastSyncTime until the first verdict of in sync", () => {
+test("a demoted volume keeps its lastSyncTime until it is in sync", () => {
   const mirror = new Mirror("0.14");
   mirror.run(0);
   mirror.want("secondary");

@@ -12,7 +12,7 @@ export class TransitionHarness {
   readonly controllers = new FakeControllers(this.site);
   readonly plans: SwitchPlan[] = [];
   policy: FailoverPolicy;
-  /** How many more writes the controller lives for; the one that starts after it makes its plans anew. */
+  /** The number of writes until the controller dies; its successor plans from scratch. */
   writesToLive = Infinity;
   writes = 0;
 
@@ -29,7 +29,7 @@ export class TransitionHarness {
     };
   }
 
-  /** One pass; nobody else does anything meanwhile. */
+  /** One pass without concurrent changes. */
   pass(): SwitchPlan {
     const planned = planOf(this.site.observe(this.policy));
     this.plans.push(planned);

@@ -55,7 +55,7 @@ const pairedBack = { kubeconfigSecret: { name: "other-site", key: "kubeconfig" }
 const theirs = (spec: object, token?: unknown, uid = "there") =>
   answer(200, { metadata: { name: "shop", namespace: "web", uid }, spec: { peer: pairedBack, ...spec }, status: { token } });
 
-test("it says what the policy of the same name in the same namespace wants and holds", async () => {
+test("returns role and token of the policy with the same name and namespace", async () => {
   const other = await server(theirs({ desiredState: "secondary" }, { epoch: 3, state: "Released" }));
   const { peers, own } = await peersWith(secret(kubeconfig(other.url)));
   expect(await peers.ask(policy, signal)).toEqual({
@@ -72,7 +72,7 @@ test("it says what the policy of the same name in the same namespace wants and h
   ]);
 });
 
-test("a role that Git wrote back after a person's switch there does not count", async () => {
+test("a role that Git reverted after a manual switch there does not count", async () => {
   const annotations = { "plumbline.dev/failover-switched": JSON.stringify({ to: "secondary", at: "2026-11-16T11:00:00Z" }) };
   const managedFields = [{ manager: "kustomize-controller", fieldsV1: { "f:spec": { "f:desiredState": {} } } }];
   const metadata = { name: "shop", namespace: "web", uid: "there", annotations, managedFields };
@@ -81,7 +81,7 @@ test("a role that Git wrote back after a person's switch there does not count", 
   expect(await peers.ask(policy, signal)).toEqual({ reachable: true, exists: true, desiredState: "secondary", uid: "there", volumes: [] });
 });
 
-test("another name, namespace and key count", async () => {
+test("uses another name, namespace and key", async () => {
   const other = await server(theirs({ desiredState: "primary", peer: { ...pairedBack, name: "shop", namespace: "web" } }));
   const { peers } = await peersWith(secret(kubeconfig(other.url), "east"));
   const named = { ...policy.spec, peer: { kubeconfigSecret: { name: "other-site", key: "east" }, name: "store", namespace: "east" } };
@@ -95,7 +95,7 @@ test("another name, namespace and key count", async () => {
   expect(other.received[0]?.path).toBe("/apis/crd.hahomelabs.com/v1alpha1/namespaces/east/failoverpolicies/store");
 });
 
-test("a cluster without the policy, or without the kind, is reachable and has none", async () => {
+test("a cluster without the policy or the kind is reachable without a policy", async () => {
   const other = await server(answer(404, { kind: "Status", message: "not found", reason: "NotFound", code: 404 }));
   const { peers } = await peersWith(secret(kubeconfig(other.url)));
   expect(await peers.ask(policy, signal)).toEqual({ reachable: true, exists: false });
@@ -104,13 +104,13 @@ test("a cluster without the policy, or without the kind, is reachable and has no
 test.for<[what: string, spec: object, token: unknown, uid: string, message: string]>([
   ["its state is unknown", {}, undefined, "there", "the policy there has a desiredState that is neither primary nor secondary"],
   [
-    "its token is none of ours",
+    "its token is invalid",
     { desiredState: "secondary" },
     { epoch: "9", state: "Released" },
     "there",
     "the policy there has a status.token that cannot be parsed",
   ],
-])("a policy there counts as unreachable when %s", async ([, spec, token, uid, message]) => {
+])("a policy there counts as unreachable if %s", async ([, spec, token, uid, message]) => {
   const other = await server(theirs(spec, token, uid));
   const { peers } = await peersWith(secret(kubeconfig(other.url)));
   expect(await peers.ask(policy, signal)).toEqual({ reachable: false, message });
@@ -120,9 +120,9 @@ const ALONE = "the policy at the other site has no spec.peer, so its release is 
 const ELSEWHERE = "spec.peer at the other site names web/depot, not this policy, so its release is ignored";
 
 test.for<[what: string, peer: object | undefined, message: string]>([
-  ["has no peer any more", undefined, ALONE],
+  ["no longer has a peer", undefined, ALONE],
   ["has another peer", { ...pairedBack, name: "depot" }, ELSEWHERE],
-])("what a policy lets go that %s is not taken, but what it holds still counts", async ([, peer, message]) => {
+])("the release of a policy that %s is ignored, but its held token counts", async ([, peer, message]) => {
   const states = ["Released", "Held"] as const;
   const views = [];
   for (const state of states) {
@@ -168,12 +168,12 @@ test("an error names the Secret, the key and the field, and repeats no credentia
     "Cannot reach the API server at http://127.0.0.1:1: connection refused; is it running?",
   ]);
   expect(messages.join()).not.toContain("s3cret");
-  // Whoever is only away may come back.
+  // An unreachable site may come back.
   const content = "spec.peer.kubeconfigSecret";
   expect(fields).toEqual([`${content}.name`, `${content}.key`, content, content, undefined]);
 });
 
-test("a refusal there is no absence, and asks for the right", async () => {
+test("a Forbidden there is no absence, and the message names the permission", async () => {
   const other = await server(answer(403, { kind: "Status", message: "no", reason: "Forbidden", code: 403 }));
   const { peers } = await peersWith(secret(kubeconfig(other.url)));
   expect(await peers.ask(policy, signal)).toEqual({
@@ -208,22 +208,22 @@ test.for<[what: string, user: object, message: string]>([
     `${REJECTED}: its client certificate expired at 2026-02-01T00:00:00Z; ${RENEW}`,
   ],
   ["a token that was revoked", { token: jwt({ exp: 99_999_999_999 }) }, `${REJECTED}; ${RENEW}`],
-  ["a token that says nothing", { token: "s3cret" }, `${REJECTED}; ${RENEW}`],
-])("%s is a fault of the Secret once the other site rejects it", async ([, user, message]) => {
+  ["a token without an expiry", { token: "s3cret" }, `${REJECTED}; ${RENEW}`],
+])("%s is a problem of the Secret once the other site rejects it", async ([, user, message]) => {
   const other = await server(answer(401, { kind: "Status", message: "Unauthorized", reason: "Unauthorized", code: 401 }));
   const { peers } = await peersWith(secret(kubeconfig(other.url, user)));
   expect(await peers.ask(policy, signal)).toEqual({ reachable: false, field: "spec.peer.kubeconfigSecret", message });
 });
 
-test("a token that has expired by our clock alone is asked with: that clock may be off", async () => {
+test("a token that is expired only by our clock is used: the clock may be wrong", async () => {
   const other = await server(theirs({ desiredState: "secondary" }));
   const { peers } = await peersWith(secret(kubeconfig(other.url, { token: jwt({ exp: 1 }) })));
   expect(await peers.ask(policy, signal)).toMatchObject({ reachable: true });
 });
 
 test.for<[what: string, trusted: "own" | "another", when: { notBefore: Date; notAfter: Date }, field: string | undefined]>([
-  ["an authority that did not sign its certificate is a fault of the Secret", "another", validity, "spec.peer.kubeconfigSecret"],
-  ["a certificate of the other site that has expired is not", "own", past, undefined],
+  ["a CA that did not sign the server certificate is a problem of the Secret", "another", validity, "spec.peer.kubeconfigSecret"],
+  ["an expired server certificate of the other site is not", "own", past, undefined],
 ])("%s", async ([, trusted, when, field]) => {
   const authority = createAuthority({ commonName: "lab", ...validity, notBefore: past.notBefore });
   const ca = trusted === "own" ? authority : createAuthority({ commonName: "another", ...validity });
@@ -241,7 +241,7 @@ test.for<[what: string, trusted: "own" | "another", when: { notBefore: Date; not
 test.for<[what: string, uid: string, uidOf: string | undefined, named: string]>([
   ["this policy", "here", undefined, "this policy itself"],
   ["another policy of this cluster", "beside", "beside", "another policy of this cluster"],
-])("a peer that turns out to be %s is a fault of the Secret", async ([, uid, known, named]) => {
+])("a peer that is %s is a problem of the Secret", async ([, uid, known, named]) => {
   const other = await server(theirs({ desiredState: "secondary" }, { epoch: 9, state: "Released", copied: true }, uid));
   const keys: string[] = [];
   const uidOf = (key: string) => {
@@ -263,7 +263,7 @@ test.for<[what: string, uid: string, uidOf: string | undefined, named: string]>(
   expect(keys).toEqual(["web/shop"]);
 });
 
-test("a kubeconfig with the address of this cluster is refused without a request to it", async () => {
+test("a kubeconfig with the address of this cluster is rejected without a request", async () => {
   const { peers, own } = await peersWith(answer(404, { code: 404 }));
   own.follow(secret(kubeconfig(`${own.url}/`)));
   expect(await peers.ask(policy, signal)).toEqual({
@@ -274,7 +274,7 @@ test("a kubeconfig with the address of this cluster is refused without a request
   expect(own.received).toHaveLength(1);
 });
 
-test("a Secret that a person may not read is no fault of the policy, and one that the controller may not read is", async () => {
+test("a Secret that a CLI user may not read is no problem of the policy, and one that the controller may not read is", async () => {
   const forbidden = answer(403, { kind: "Status", message: "no", reason: "Forbidden", code: 403 });
   const { peers } = await peersWith(forbidden);
   expect(await peers.ask(policy, signal)).toEqual({
@@ -293,7 +293,7 @@ test("a Secret that a person may not read is no fault of the policy, and one tha
   });
 });
 
-test("one connection serves while the Secret stays, and a new one when it changes", async () => {
+test("the connection is reused until the Secret changes", async () => {
   const [first, second] = [await server(theirs({ desiredState: "primary" })), await server(theirs({ desiredState: "secondary" }))];
   const { peers, own } = await peersWith(secret(kubeconfig(first.url)));
   await peers.ask(policy, signal);
@@ -304,7 +304,7 @@ test("one connection serves while the Secret stays, and a new one when it change
   await until(() => first.connections.size === 0);
 });
 
-test("the connection for a policy that is gone is closed, and those of others stay", async () => {
+test("the connection of a deleted policy is closed, and others stay", async () => {
   useFakeTime();
   const [gone, kept] = [await server(theirs({ desiredState: "primary" })), await server(theirs({ desiredState: "primary" }))];
   const { peers, own } = await peersWith(secret(kubeconfig(gone.url)));
@@ -319,7 +319,7 @@ test("the connection for a policy that is gone is closed, and those of others st
   expect([gone.opened, kept.opened]).toEqual([1, 1]);
 });
 
-test("a Secret that was wrong and is put right is used", async () => {
+test("a corrected Secret is used", async () => {
   const other = await server(theirs({ desiredState: "primary" }));
   const { peers, own } = await peersWith(secret("nonsense"));
   expect(await peers.ask(policy, signal)).toMatchObject({ reachable: false });
@@ -337,7 +337,7 @@ test("an aborted read does not report the other site as unreachable", async () =
   await expect(keys).rejects.toThrow("abort");
 });
 
-test("a site that does not answer is given five seconds", async () => {
+test("a site that does not answer times out after five seconds", async () => {
   useFakeTime();
   const other = await server(hang);
   const { peers } = await peersWith(secret(kubeconfig(other.url)));
@@ -373,7 +373,7 @@ test("while one caller retries an unreachable site, other callers do not wait", 
   ]);
 });
 
-test("it tells which volumes the policy there names, whether they are copied, and how old the copy is", async () => {
+test("returns the volumes of the policy there, whether they are copied, and the age of the copy", async () => {
   const status = {
     token: { epoch: 3, state: "Released", copied: true },
     volumeReplicationStatuses: [
@@ -400,7 +400,7 @@ test("it tells which volumes the policy there names, whether they are copied, an
   });
 });
 
-test("it tells what the other site has seen of this policy object, and nothing of one that had its name before", async () => {
+test("returns the token that the other site has seen of this policy object, not of an earlier one of its name", async () => {
   const views = [];
   for (const token of [
     { uid: "here", epoch: 4, state: "Released" },
@@ -422,13 +422,13 @@ test("it tells what the other site has seen of this policy object, and nothing o
   expect(views).toEqual([{ epoch: 4, state: "Released" }, undefined, undefined, undefined]);
 });
 
-test("a policy there that names no volume says so: it releases none of those that this one promotes", async () => {
+test("a policy there without volumes is reported: its release proves nothing for the volumes here", async () => {
   const other = await server(theirs({ desiredState: "secondary", managedResources: [{ kind: "Deployment", name: "web" }] }));
   const { peers } = await peersWith(secret(kubeconfig(other.url)));
   expect(await peers.ask(policy, signal)).toMatchObject({ reachable: true, volumes: [] });
 });
 
-test("an answer that does not keep to the schema is none", async () => {
+test("a response that violates the schema is rejected", async () => {
   const other = await server(theirs({ desiredState: "secondary", managedResources: 7 }));
   const { peers } = await peersWith(secret(kubeconfig(other.url)));
   expect(await peers.ask(policy, signal)).toEqual({ reachable: false, message: "the policy there cannot be parsed" });
@@ -461,14 +461,14 @@ test.for<[what: string, cluster: object, message: string]>([
     { server: `https://${host}:6443` },
     `The kubeconfig in Secret web/other-site key kubeconfig is rejected: server is https://${host}:6443, ${why}; give the address of the other site's API server`,
   ]),
-])("%s is refused: anybody on the way could answer Released", async ([, cluster, message]) => {
+])("%s is rejected: an attacker on the path could answer Released", async ([, cluster, message]) => {
   const config = JSON.parse(kubeconfig("https://there")) as { clusters: { cluster: object }[] };
   for (const one of config.clusters) one.cluster = cluster;
   const { peers } = await peersWith(secret(JSON.stringify(config)));
   expect(await peers.ask(policy, signal)).toEqual({ reachable: false, message, field: "spec.peer.kubeconfigSecret" });
 });
 
-test("a name that leads to a link-local address is refused, and none that leads elsewhere", async () => {
+test("a name with a link-local address is rejected, and other names are not", async () => {
   const { peers, own } = await peersWith(answer(404, { code: 404 }));
   const resolved = vi.spyOn(process.getBuiltinModule("node:dns"), "lookup");
   open.push(() => resolved.mockRestore());
@@ -488,7 +488,7 @@ test("a name that leads to a link-local address is refused, and none that leads 
   expect(await peers.ask(policy, signal)).toEqual({ reachable: false, message: expect.stringContaining("connection refused") });
 });
 
-test("an answer without end is cut off, and none of it is repeated", async () => {
+test("an endless response is aborted and not quoted", async () => {
   let sent = 0;
   const other = await server((response) => {
     response.writeHead(200, { "content-type": "application/json" });
@@ -509,7 +509,7 @@ test("an answer without end is cut off, and none of it is repeated", async () =>
   expect(sent).toBeLessThan(64 << 20);
 });
 
-test("what is not an API server is not quoted", async () => {
+test("the response of another server is not quoted", async () => {
   for (const step of [answer(500, "internal password"), answer(200, "internal password")]) {
     const other = await server(step);
     const { peers } = await peersWith(secret(kubeconfig(other.url)));

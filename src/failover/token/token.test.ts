@@ -37,11 +37,11 @@ function decide(own: FailoverPolicy, other: PeerView, input: Omit<TokenInput, "p
 const nothing = { mayWrite: false, mustDemote: false, waits: [] };
 const owes = (message: unknown) => [{ kind: "FailoverPolicy", namespace: "web", name: "shop-east", message }];
 
-test("a site takes the epoch above the other's release, and writes nothing before that", () => {
+test("a site takes the next epoch after the other's release, and writes nothing before", () => {
   expect(decide(policy("primary", released(1)), peer("secondary", released(2)))).toEqual({ ...nothing, take: owned(3) });
 });
 
-test("a site that holds may write, also while the other cannot be asked", () => {
+test("a site that holds the token may write, also while the other is unreachable", () => {
   expect(decide(policy("primary", owned(3)), peer("secondary", released(2)))).toEqual({ ...nothing, mayWrite: true });
   expect(decide(policy("primary", owned(3)), away, primaryAtRest)).toEqual({ ...nothing, mayWrite: true });
 });
@@ -59,18 +59,23 @@ test.for<[what: string, own: FailoverToken | undefined, other: PeerView, message
     { reachable: true, exists: false },
     "The other site has no such policy; create it there with desiredState secondary",
   ],
-  ["holds and wants to", released(1), peer("primary", owned(2)), "The other site holds epoch 2; set desiredState secondary there"],
+  [
+    "holds the token and wants to keep it",
+    released(1),
+    peer("primary", owned(2)),
+    "The other site holds epoch 2; set desiredState secondary there",
+  ],
   ["still holds", released(1), peer("secondary", owned(2)), "The other site holds epoch 2, and is on its way to secondary"],
-  ["wants the same", undefined, peer("primary"), "Both sites want to be primary; set desiredState secondary at the other one"],
-  ["has let go of an older epoch only", released(2), peer("secondary", released(1)), "Waiting for the other site to release its token"],
-  ["has never let go", undefined, peer("secondary"), "Waiting for the other site to release its token"],
+  ["wants to be primary too", undefined, peer("primary"), "Both sites want to be primary; set desiredState secondary at the other one"],
+  ["has released only an older epoch", released(2), peer("secondary", released(1)), "Waiting for the other site to release its token"],
+  ["has never released", undefined, peer("secondary"), "Waiting for the other site to release its token"],
 ])("while the other site %s, neither mode promotes", ([, own, other, message]) => {
   for (const mode of ["safe", "unsafe"] as const) {
     expect(decide(policy("primary", own), other, { ...secondaryAtRest, mode })).toEqual({ ...nothing, waits: owes(message) });
   }
 });
 
-test("safe mode takes no release without proof of the copy; unsafe mode does", () => {
+test("safe mode accepts no release without proof of the copy; unsafe mode does", () => {
   const [own, other] = [policy("primary", released(1)), peer("secondary", unproven(2))];
   const message =
     "The other site released epoch 2 and has not confirmed that its volumes are copied; wait for the storage, or set spec.force";
@@ -78,23 +83,23 @@ test("safe mode takes no release without proof of the copy; unsafe mode does", (
   expect(decide(own, other, { ...secondaryAtRest, mode: "unsafe" })).toEqual({ ...nothing, take: owned(3) });
 });
 
-test("a person can take a release without proof, and the reason is recorded", () => {
+test("force accepts a release without proof, and records the reason", () => {
   const [own, other] = [policy("primary", released(1), 1), peer("secondary", unproven(2))];
   expect(decide(own, other)).toEqual({ ...nothing, take: owned(3), forced: "the site burns" });
 });
 
-test("volumes that are primary already need no proof", () => {
+test("volumes that are already primary need no proof", () => {
   expect(decide(policy("primary"), peer("secondary", unproven(1)), primaryAtRest)).toEqual({ ...nothing, take: owned(2) });
 });
 
-test("what keeps a volume from being promoted keeps safe mode from taking the token; unsafe mode takes it", () => {
+test("a volume that cannot be promoted prevents safe mode from taking the token; unsafe mode takes it", () => {
   const blockers = [{ kind: "VolumeReplication", namespace: "web", name: "data", message: "does not exist" }];
   const [own, other] = [policy("primary", released(1)), peer("secondary", released(2))];
   expect(decide(own, other, { ...secondaryAtRest, blockers })).toEqual({ ...nothing, waits: blockers });
   expect(decide(own, other, { ...secondaryAtRest, blockers, mode: "unsafe" })).toEqual({ ...nothing, take: owned(3) });
 });
 
-test("a release without proof is proven as soon as the copy is seen to be complete", () => {
+test("a release gets its proof as soon as the copy is complete", () => {
   const other = peer("primary", released(2));
   expect(decide(policy("secondary", unproven(3)), other, { ...secondaryAtRest, copied: false })).toEqual(nothing);
   expect(decide(policy("secondary", unproven(3)), other)).toEqual({ ...nothing, release: released(3) });
@@ -113,22 +118,22 @@ test("safe mode releases when the volumes are demoted and copied, unsafe mode al
   expect(decide(own, other, { ...stopped, mode: "unsafe" })).toEqual({ ...nothing, release: unproven(3) });
 });
 
-test("a site releases whether or not the other can be read", () => {
+test("a site releases also if the other is unreachable", () => {
   expect(decide(policy("secondary", owned(3)), away)).toEqual({ ...nothing, release: released(3) });
 });
 
-test("a release is not taken back: the other site has to answer it with a higher one", () => {
+test("a release is never revoked: the other site must take a higher epoch", () => {
   expect(decide(policy("primary", released(3)), peer("secondary", released(2)))).toMatchObject({ mayWrite: false, waits: [{}] });
   expect(decide(policy("secondary", released(2)), peer("primary", released(3)))).toEqual({ ...nothing, release: released(4) });
   expect(decide(policy("primary", released(3)), peer("secondary", released(4)))).toEqual({ ...nothing, take: owned(5) });
 });
 
-test("a site that has not stopped answers nothing", () => {
+test("a site with running writers does not change its token", () => {
   expect(decide(policy("secondary", released(2)), peer("primary", released(3)), primaryAtRest)).toEqual(nothing);
   expect(decide(policy("secondary"), peer("primary"), primaryAtRest)).toEqual(nothing);
 });
 
-test("two sites that rest as secondaries leave their tokens alone", () => {
+test("two secondaries at rest do not change their tokens", () => {
   expect(decide(policy("secondary", released(2)), peer("secondary", released(3)))).toEqual(nothing);
   expect(decide(policy("secondary"), peer("secondary"))).toEqual(nothing);
 });
@@ -158,7 +163,7 @@ test("two sites that were forced to the same epoch both release", () => {
   });
 });
 
-test("force takes over without an answer, above all that the other site may hold, and says why", () => {
+test("force takes an epoch above any that the other site may hold, with its reason", () => {
   const forced = { ...nothing, forced: "the site burns" };
   expect(decide(policy("primary", released(1), 1), away)).toEqual({ ...forced, take: owned(3) });
   expect(decide(policy("primary", undefined, 0), away)).toEqual({ ...forced, take: owned(2) });
@@ -166,13 +171,13 @@ test("force takes over without an answer, above all that the other site may hold
   expect(decide(policy("primary", owned(1), 1), peer("primary", owned(3)))).toEqual({ ...forced, take: owned(4) });
 });
 
-test("force counts once, and for the epoch that it names", () => {
+test("force counts once, for the epoch that it names", () => {
   expect(decide(policy("primary", released(3), 1), away)).toMatchObject({ mayWrite: false, waits: [{}] });
   expect(decide(policy("primary", owned(3), 3), away)).toEqual({ ...nothing, mayWrite: true });
   expect(decide(policy("secondary", released(1), 1), away)).toEqual(nothing);
 });
 
-test("force counts only for the policy object that it names: one that was created again from Git does not force again", () => {
+test("force counts only for the uid that it names: a policy that is recreated from Git does not force again", () => {
   const forced = policy("primary", undefined, 0);
   for (const uid of ["of an earlier object", undefined]) {
     const force = { reason: "first start", epoch: 0, ...(uid !== undefined && { uid }) };
@@ -182,7 +187,7 @@ test("force counts only for the policy object that it names: one that was create
   }
 });
 
-test("force that is not needed is not used", () => {
+test("an unneeded force is not used", () => {
   expect(decide(policy("primary", released(1), 1), peer("secondary", released(2)))).toEqual({ ...nothing, take: owned(3) });
 });
 
@@ -197,15 +202,15 @@ const observedBy = (observedToken: FailoverToken): PeerView => ({
 test.for<[what: string, own: FailoverToken | undefined, token: FailoverToken, is: boolean]>([
   ["its own token", owned(4), owned(4), false],
   ["an earlier one", owned(4), released(2), false],
-  ["what it has released since", released(4), owned(4), false],
+  ["a token that it has released since", released(4), owned(4), false],
   ["a higher epoch", owned(2), released(4), true],
-  ["a release that it does not know of", owned(4), released(4), true],
-  ["a token where it has none", undefined, owned(1), true],
-])("a site of which the other has seen %s", ([, own, token, is]) => {
+  ["a release that it does not have", owned(4), released(4), true],
+  ["a token, and it has none", undefined, owned(1), true],
+])("a site whose peer has seen %s", ([, own, token, is]) => {
   expect(isRestored(policy("primary", own), observedBy(token))).toBe(is);
 });
 
-test("a site is not taken for restored when nothing was seen of it, or it has given up the token that was", () => {
+test("a site does not count as restored if its peer has seen no token, or a dropped one", () => {
   for (const view of [away, peer("secondary", released(3)), { reachable: true, exists: false } as const, undefined])
     expect(isRestored(policy("primary", owned(2)), view)).toBe(false);
   const { metadata, ...rest } = policy("primary");
@@ -216,7 +221,7 @@ test("a site is not taken for restored when nothing was seen of it, or it has gi
   expect([isRestored(forgot(4), observedBy(owned(4))), isRestored(forgot(3), observedBy(owned(4)))]).toEqual([false, true]);
 });
 
-test("a restored site is neither stopped nor outranked by what was seen of it, and force takes it above that", () => {
+test("a restored site is neither stopped nor outranked by the seen token, and force takes a higher epoch", () => {
   expect(decide(policy("primary", owned(2)), observedBy(released(6)), primaryAtRest)).toEqual({ ...nothing, mayWrite: true });
   expect(decide(policy("primary", owned(2), 2), observedBy(released(6)), primaryAtRest)).toMatchObject({
     take: owned(7),
@@ -224,7 +229,7 @@ test("a restored site is neither stopped nor outranked by what was seen of it, a
   });
 });
 
-test("objects are fenced with the held epoch and what asks for it on the way down, and only then", () => {
+test("writes are fenced with the held epoch on the way to secondary, and only then", () => {
   const { metadata, ...rest } = policy("secondary", owned(4));
   expect(fenceAnnotationOf({ ...rest, metadata: { ...metadata, generation: 7 } })).toBe("4/7");
   expect([policy("secondary"), policy("secondary", released(4)), policy("primary", owned(4))].map(fenceAnnotationOf)).toEqual([
@@ -283,7 +288,7 @@ function notAsForced(left: ModelSite, right: ModelSite): string | undefined {
 }
 
 test.for<Modes>([SAFE, ["unsafe", "unsafe"], ["safe", "unsafe"]])(
-  "whatever crashes, is cut off or is wanted, never do two sites write, and at last it is as wanted (%s and %s)",
+  "for any crash, partition and role change two sites never write, and the desired roles are reached (%s and %s)",
   { timeout: PATIENCE_MS },
   (modes) => {
     const { states, violation } = explore(modes);
@@ -293,28 +298,24 @@ test.for<Modes>([SAFE, ["unsafe", "unsafe"], ["safe", "unsafe"]])(
   },
 );
 
-test(
-  "a site that turns back on its way down and then down again leaves no promotion behind that can come late",
-  { timeout: PATIENCE_MS },
-  () => {
-    for (const modes of [SAFE, ["unsafe", "unsafe"]] as const) {
-      const { violation } = explore(modes, { flips: 4, crashes: 1, partitions: 0, forces: 0, cut: false });
-      expect(violation).toBeUndefined();
-    }
-  },
-);
+test("a site that reverses its switch twice leaves no late promotion", { timeout: PATIENCE_MS }, () => {
+  for (const modes of [SAFE, ["unsafe", "unsafe"]] as const) {
+    const { violation } = explore(modes, { flips: 4, crashes: 1, partitions: 0, forces: 0, cut: false });
+    expect(violation).toBeUndefined();
+  }
+});
 
 const took = (token: FailoverToken) => ({ ...nothing, take: token });
 const FORCED: FaultModel = { flips: 0, crashes: 1, partitions: 1, forces: 1, cut: false };
 
-test("after a person has forced a site it writes at last, and no other does", { timeout: PATIENCE_MS }, () => {
+test("after a force the forced site writes, and no other", { timeout: PATIENCE_MS }, () => {
   expect(explore(SAFE, FORCED).violation).toBeUndefined();
   const { states, violation } = explore(SAFE, { ...FORCED, flips: 1 });
   console.log(`with force: ${states} states explored`);
   expect(violation).toBeUndefined();
 });
 
-test("a protocol in which force takes the next epoch only is found out", { timeout: PATIENCE_MS }, () => {
+test("a protocol in which force takes only the next epoch is detected as wrong", { timeout: PATIENCE_MS }, () => {
   const { violation } = explore(SAFE, FORCED, {
     decide: (input) => {
       const decision = decideToken(input);
@@ -328,7 +329,7 @@ const wantsMore = ({ policy: { spec, status } }: TokenInput): boolean => spec.de
 
 test.for<[what: string, protocol: Partial<Protocol>]>([
   [
-    "a release can be taken back",
+    "a release can be revoked",
     {
       decide: (input) => {
         const own = input.policy.status?.token;
@@ -338,11 +339,11 @@ test.for<[what: string, protocol: Partial<Protocol>]>([
   ],
   ["tokens are written without a resourceVersion", { preconditions: false }],
   [
-    "the token is taken before the other site is asked",
+    "the token is taken before the other site is read",
     { decide: (input) => (wantsMore(input) ? took(owned((input.policy.status?.token?.epoch ?? 0) + 1)) : decideToken(input)) },
   ],
   [
-    "a site begins because the other has no token and wants to be secondary",
+    "a site starts because the other has no token and wants to be secondary",
     {
       decide: (input) => {
         const { peer: other } = input;
@@ -351,8 +352,8 @@ test.for<[what: string, protocol: Partial<Protocol>]>([
       },
     },
   ],
-  ["nothing stops the late writes of a dead controller", { fences: false }],
-])("a protocol in which %s is found out", { timeout: PATIENCE_MS }, ([, protocol]) => {
+  ["late writes of a dead controller are not fenced", { fences: false }],
+])("a protocol in which %s is detected as wrong", { timeout: PATIENCE_MS }, ([, protocol]) => {
   const { violation } = explore(SAFE, { ...ALL, crashes: 1, partitions: 0 }, protocol);
   expect(violation).toMatch(/^(Two sites write|The volumes of two sites are primary):\n/);
 });
@@ -368,7 +369,7 @@ const asBefore = (input: TokenInput) => {
   return decideToken({ ...input, peer: other, copied: isSource || input.copied, blockers: behind });
 };
 
-test("a protocol that trusts the target's own verdict loses the last writes of a move back", { timeout: PATIENCE_MS }, () => {
+test("a protocol that trusts the in-sync condition of the target loses the last writes of a switch back", { timeout: PATIENCE_MS }, () => {
   const { violation } = explore(SAFE, { flips: 4, crashes: 0, partitions: 0, forces: 0, cut: false }, { decide: asBefore });
   expect(violation).toMatch(/^The last writes are lost:\n/);
 });
