@@ -89,11 +89,11 @@ export class FrrPass {
     return unsayable ?? (await putRaw(this.#running, fragment.owner, fragment));
   }
 
-  /** Removes BGP with all its instances, and applies these fragments. The caller must apply the others again. */
-  async rebuild(fragments: readonly Fragment[]): Promise<FragmentOutcome> {
+  /** Removes BGP with all its instances, or some of them, and applies these fragments. The caller must apply the others again. */
+  async rebuild(fragments: readonly Fragment[], isRemoved: (entry: ConfigEntry) => boolean = isOfBgp): Promise<FragmentOutcome> {
     const torn = await this.#surely(() => {
       const { have } = this.#running;
-      return this.#running.send(changes(have, { remove: have.filter(isOfBgp), add: [], wanted: () => false }));
+      return this.#running.send(changes(have, { remove: have.filter(isRemoved), add: [], wanted: () => false }));
     });
     const lines = [...torn.lines];
     if (torn.rejected) return { sent: lines.length, lines, rejected: torn.rejected };

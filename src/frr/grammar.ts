@@ -131,6 +131,10 @@ export function isDefaultInstance({ path, line }: { path: Path; line: string }):
   return path.length === 0 && /^router bgp \S+$/.test(line);
 }
 
+export function isInstanceIn({ path, line }: { path: Path; line: string }, vrf: string): boolean {
+  return vrf === "default" ? isDefaultInstance({ path, line }) : path.length === 0 && /^router bgp \S+ vrf (\S+)$/.exec(line)?.[1] === vrf;
+}
+
 /** An instance, or the VNI of one: without any of these, BGP is gone. */
 export function isOfBgp({ path, line }: { path: Path; line: string }): boolean {
   return path.length === 0 ? line.startsWith("router bgp ") : (path[0]?.startsWith("vrf ") ?? false) && line.startsWith("vni ");

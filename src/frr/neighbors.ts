@@ -19,6 +19,8 @@ export interface BgpNeighbor {
   readonly lastReset?: string;
   /** Why the peer closed the session, from its NOTIFICATION: `Cease/Maximum Number of Prefixes Reached`. Not there while it is up, or for other reasons. */
   readonly rejection?: string;
+  /** bgpd has a connection, but knows no interface with the local address: it closes the connection before its OPEN. */
+  readonly lacksInterface?: true;
   readonly sentPrefixes: number;
   readonly receivedPrefixes: number;
   readonly messages: Readonly<Record<MessageCount, number>>;
@@ -94,6 +96,7 @@ function neighborOf(vrf: string, neighbor: string, answer: UnparsedAnswer): BgpN
     ...(sinceMs !== undefined && { sinceMs }),
     ...(lastReset !== undefined && { lastReset }),
     ...(rejection !== undefined && { rejection }),
+    ...(isWithoutInterface(state, answer) && { lacksInterface: true as const }),
     sentPrefixes: sum(families, "sentPrefixCounter"),
     receivedPrefixes: sum(families, "acceptedPrefixCounter"),
     messages: Object.fromEntries(MESSAGES.map((name) => [name, number(counts[name])])) as Record<MessageCount, number>,
@@ -109,7 +112,14 @@ function sinceOf(state: string, answer: UnparsedAnswer): number | undefined {
 function lastResetOf(state: string, answer: UnparsedAnswer): string | undefined {
   if (state === "Established" && number(answer["connectionsDropped"]) === 0) return undefined;
   const [due, notification] = [text(answer["lastResetDueTo"]), text(answer["lastNotificationReason"])];
-  return due !== undefined && notification !== undefined && /notification/i.test(due) ? `${due}: ${notification}` : due;
+  if (due === undefined || notification === undefined || !/notification/i.test(due)) return due;
+  return `${due}: ${notification}${isWithoutInterface(state, answer) ? " (bgpd knows no interface with the session's local address)" : ""}`;
+}
+
+/** An FSM error before OPEN, the session's first message, has no other cause. */
+function isWithoutInterface(state: string, answer: UnparsedAnswer): boolean {
+  const isSent = /notification sen[dt]/i.test(text(answer["lastResetDueTo"]) ?? "");
+  return state === "Idle" && isSent && text(answer["lastErrorCodeSubcode"]) === "0500";
 }
 
 /** A peer whose hold timer expired did not hear us; every other NOTIFICATION is its decision. */

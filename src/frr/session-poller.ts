@@ -6,8 +6,8 @@ export interface PollResult<T> {
   /** Changes when a daemon is restarted. */
   readonly identity: string;
   readonly isChanged: boolean;
-  /** A neighbor that was there is gone, as if FRR had been restarted. */
-  readonly isNeighborGone?: boolean;
+  /** FRR has to be configured again, as if it had been restarted. */
+  readonly requiresPass?: boolean;
 }
 
 export interface FrrPollerOptions<T> {
@@ -65,8 +65,8 @@ export class FrrPoller<T> {
     }
   }
 
-  #update({ state, identity, isChanged, isNeighborGone = false }: PollResult<T>): void {
-    const isRestarted = this.#identity !== undefined && (this.#identity !== identity || this.#state === undefined || isNeighborGone);
+  #update({ state, identity, isChanged, requiresPass = false }: PollResult<T>): void {
+    const isRestarted = this.#identity !== undefined && (this.#identity !== identity || this.#state === undefined || requiresPass);
     this.#state = state;
     this.#identity = identity;
     if (isRestarted) this.#options.onRestart();

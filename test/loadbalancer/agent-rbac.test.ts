@@ -110,6 +110,7 @@ async function startAgent(): Promise<void> {
       },
       sessions: () => [{ vrf: "default", neighbor: "192.0.2.1", state: "Established", bfd: "N/A" }],
       wantPrefixes: () => undefined,
+      takeLostVrfs: () => new Set(),
       forgetSessions: () => undefined,
     }),
     budget: new WriteBudget(),

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { FrrPass } from "../../src/frr/apply.ts";
 import { parse } from "../../src/frr/config.ts";
 import { bgpNeighbors } from "../../src/frr/neighbors.ts";
+import { parseAddress } from "../../src/ip/address.ts";
 import { parsePrefix } from "../../src/ip/prefix.ts";
 import type { Advertised } from "../../src/loadbalancer/announcement/decision.ts";
 import { config, peer } from "../../src/loadbalancer/testing/announcement-fixtures.ts";
@@ -26,6 +27,7 @@ const offer = (prefix: string, more: Partial<Advertised> = {}): Advertised => ({
   communities: COMMUNITIES,
   ...more,
 });
+const createdAgain = (vrf: string) => [`BGP instance of VRF ${vrf}: bgpd did not know its interfaces; created again`];
 const prefixOf = (index: number) => `172.16.${index >> 8}.${index & 255}/32`;
 
 async function session(frr: FrrInNamespace, address: string): Promise<{ state: string; established: number; upMs: number }> {
@@ -144,6 +146,37 @@ exit
     await onFrr.speaker.apply(steadily({ services: hidden }), signal);
     await expect.poll(received, { timeout: 60_000 }).toBe(1);
     expect((await route("172.16.0.2/32")).paths).toBeUndefined();
+  });
+
+  test("an instance is created again with all that it announces, and the other instances stay as they are", async () => {
+    const peers = [STEADY, peer("green", { address: "10.255.9.2", peerAsn: 64599, vrf: "green" })];
+    const few = new Map([["shop/web", [offer("172.16.0.1/32")]]]);
+    const wanted = steadily({ config: config({ peers }), services: few });
+    await onFrr.speaker.apply(wanted, signal);
+    await withoutReset(async () => {
+      const { failures, drift } = await onFrr.speaker.apply({ ...wanted, lostVrfs: new Set(["green"]) }, signal);
+      expect({ failures, drift }).toEqual({ failures: [], drift: createdAgain("green") });
+      const vrfs = (await bgpNeighbors(near.instance.router, signal)).map(({ vrf }) => vrf);
+      expect(vrfs.toSorted()).toEqual(["default", "green"]);
+    });
+    const { established } = await session(far, NEAR);
+    const { failures, drift } = await onFrr.speaker.apply({ ...wanted, lostVrfs: new Set(["default"]) }, signal);
+    expect({ failures, drift }).toEqual({ failures: [], drift: createdAgain("default") });
+    await expect.poll(async () => (await session(far, NEAR)).established, { timeout: 60_000 }).toBeGreaterThan(established);
+    await expect.poll(received, { timeout: 60_000 }).toBe(1);
+  });
+
+  test("a session from an address that no interface has is recognized", async () => {
+    await run("ip", "-n", near.netns, "route", "add", "local", "10.9.0.1/32", "dev", "lo");
+    await run("ip", "-n", near.netns, "route", "add", "10.254.0.2/32", "via", FAR);
+    await run("ip", "-n", far.netns, "address", "add", "10.254.0.2/32", "dev", "lo");
+    await run("ip", "-n", far.netns, "route", "add", "10.9.0.1/32", "via", NEAR);
+    const sourceAddress = parseAddress("10.9.0.1");
+    const peers = [STEADY, peer("odd", { address: "10.254.0.2", peerAsn: 64599, ebgpMultiHop: true, sourceAddress, connectTime: 1 })];
+    await onFrr.speaker.apply(steadily({ config: config({ peers }), services: new Map() }), signal);
+    const lacking = async () =>
+      (await bgpNeighbors(near.instance.router, signal)).filter(({ lacksInterface }) => lacksInterface).map(({ neighbor }) => neighbor);
+    await expect.poll(lacking, { timeout: 60_000 }).toEqual(["10.254.0.2"]);
   });
 
   test("another AS ends it, and all is announced again from the new one", async () => {

@@ -72,6 +72,7 @@ export function loadBalancerOnMachine(
     poll,
     sessions: () => poll.sessions,
     wantPrefixes: (wanted) => poll.want(wanted),
+    takeLostVrfs: () => poll.takeLostVrfs(),
     forgetSessions: (gone) => poll.forget(gone),
     bgp: (applied) =>
       new BgpSpeaker({

@@ -15,6 +15,8 @@ export interface SpeakerBackends {
   sessions(): readonly SessionState[] | undefined;
   /** What the sessions should send from now on. */
   wantPrefixes(wanted: WantedPrefixes): void;
+  /** VRFs with interfaces that bgpd has lost: their instances are created again. */
+  takeLostVrfs(): ReadonlySet<string>;
   /** Neighbors that FRR no longer has, each as its VRF and name. */
   forgetSessions(gone: ReadonlySet<string>): void;
 }

@@ -149,7 +149,7 @@ export class Speaker {
       this.#bgp ??= drivers.bgp(await memory.applied());
       // Without peers FRR need not run; but one that runs may have sessions that this agent does not know.
       const isIdle = config.peers.size === 0 && config.extras === "" && this.#bgp.applied.length === 0 && !drivers.sessions()?.length;
-      const wanted = { config, node: ownNode, services: bgp };
+      const wanted = { config, node: ownNode, services: bgp, lostVrfs: drivers.takeLostVrfs() };
       const { failures, changed, drift } = isIdle ? NOTHING : await this.#bgp.apply(wanted, signal);
       this.#rejected = failures;
       drivers.wantPrefixes(this.#bgp.wanted);

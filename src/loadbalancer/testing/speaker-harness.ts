@@ -80,6 +80,7 @@ export class SpeakerHarness {
       },
       sessions: () => this.spoken,
       wantPrefixes: () => undefined,
+      takeLostVrfs: () => new Set(),
       forgetSessions: (gone) => this.forgotten.push([...gone]),
     };
     const reports = {

@@ -1,5 +1,6 @@
 import type { FragmentOutcome, FrrPass } from "../../../frr/apply.ts";
 import type { Fragment } from "../../../frr/fragment.ts";
+import { isInstanceIn } from "../../../frr/grammar.ts";
 import { desiredLinePaths, onlyDesired } from "../../../frr/fragment-lines.ts";
 import { rejectionText } from "../../../frr/transaction.ts";
 import type { Failure } from "../../../resilience/failure.ts";
@@ -13,6 +14,8 @@ export interface DesiredBgp {
   readonly node: OwnNode;
   /** By namespace/name. */
   readonly services: ReadonlyMap<string, readonly Advertised[]>;
+  /** Whose instances are created again, so that bgpd asks zebra for the interfaces. */
+  readonly lostVrfs?: ReadonlySet<string>;
 }
 
 export interface BgpResult {
@@ -48,6 +51,8 @@ export class BgpApply {
   #networkLines = 0;
   /** The routes that they change. */
   readonly #touched = new Map<string, PrefixRoute>();
+  /** Instances with lost interfaces. */
+  readonly #recreated: string[] = [];
   #hasRead = false;
   /** FRR was reset: unchanged lines must be sent again. */
   #isNew = false;
@@ -61,11 +66,12 @@ export class BgpApply {
     return this.#hasRead;
   }
 
-  async run({ config, node }: DesiredBgp, networks: ServicePrefixes): Promise<BgpResult> {
+  async run({ config, node, lostVrfs = new Set() }: DesiredBgp, networks: ServicePrefixes): Promise<BgpResult> {
     const profiles = [...config.bfdProfiles.values()].map(profileFragment);
     const peers = peerFragments(config, node);
     const extras = extrasFragment(config.extras);
 
+    for (const vrf of lostVrfs) await this.#removeInstance(vrf);
     await this.#apply(BASE);
     for (const fragment of profiles) await this.#apply(fragment);
     await this.#applyPeers(peers);
@@ -84,7 +90,16 @@ export class BgpApply {
     const { foreign, differed, restored = [], lost = [] } = await this.#pass.finish({ readBack: this.#hasRead });
     for (const { owner, line } of lost) this.#fail(owner, `FRR accepted "${line}" but it is missing from the running configuration`);
     const put = restored.map(({ owner, line }) => `${owner}: ${line}`);
-    return { failures: this.#failures, changed: this.#changed, drift: [...foreign, ...put, ...differed] };
+    return { failures: this.#failures, changed: this.#changed, drift: [...this.#recreated, ...foreign, ...put, ...differed] };
+  }
+
+  /** The rest of the pass creates it again. */
+  async #removeInstance(vrf: string): Promise<void> {
+    const outcome = await this.#pass.rebuild([], (entry) => isInstanceIn(entry, vrf));
+    this.#count(outcome);
+    this.#isNew = true;
+    const result = outcome.rejected ? `not created again: ${rejectionText(outcome.rejected)}` : "created again";
+    if (outcome.sent > 0) this.#recreated.push(`BGP instance of VRF ${vrf}: bgpd did not know its interfaces; ${result}`);
   }
 
   /** Removes what blocks a neighbor's new owner. */

@@ -7,6 +7,7 @@ import type { Runnable } from "../../../kube/controller/controller.ts";
 import { speakerPolls } from "../../metrics.ts";
 import type { Peer } from "../../config/config.ts";
 import type { SessionPrefixes } from "../../status/missing-prefixes.ts";
+import { LostInterfaces } from "./lost-interfaces.ts";
 import { SentPrefixes, type WantedPrefixes } from "./sent-prefixes.ts";
 import { countBfd, countMissing, countSessions } from "./session-metrics.ts";
 
@@ -34,7 +35,7 @@ export interface SessionPollerOptions {
   readonly everyMs?: number;
   /** The state of a session has changed, or FRR has stopped or begun to answer. */
   readonly onChange: () => void;
-  /** A daemon was restarted and may have lost its configuration; or a neighbor is gone; or FRR does not answer. */
+  /** A daemon was restarted and may have lost its configuration; or a neighbor or an interface is gone; or FRR does not answer. */
   readonly onRestart: () => void;
 }
 
@@ -51,6 +52,7 @@ export class SessionPoller implements Runnable {
   #known: readonly SessionState[] = [];
   #reasons = new Map<string, Reasons>();
   readonly #sent: SentPrefixes;
+  readonly #lost = new LostInterfaces();
   #polls = 0;
   #forgotten = 0;
 
@@ -93,6 +95,11 @@ export class SessionPoller implements Runnable {
     this.#sent.want(wanted);
   }
 
+  /** VRFs whose instance has to be created again, each once. */
+  takeLostVrfs(): ReadonlySet<string> {
+    return this.#lost.take();
+  }
+
   run(signal: AbortSignal): Promise<void> {
     return this.#poller.run(signal);
   }
@@ -108,12 +115,14 @@ export class SessionPoller implements Runnable {
     const sessions = this.#sessionsOf(neighbors, new Date()).map((session) => withPrefixes(session, sent.get(sessionKey(session))));
     countMissing(sessions);
     const present = new Set(sessions.map(sessionKey));
+    const isNeighborGone = before?.some((session) => !present.has(sessionKey(session))) ?? false;
+    const isInterfaceLost = this.#lost.observe(neighbors);
     this.#known = sessions;
     return {
       state: sessions,
       identity: identities.join(" "),
       isChanged: !isDeepStrictEqual(before, sessions),
-      isNeighborGone: before?.some((session) => !present.has(sessionKey(session))) ?? false,
+      requiresPass: isNeighborGone || isInterfaceLost,
     };
   }
 
