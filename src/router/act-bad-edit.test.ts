@@ -119,7 +119,7 @@ class Machine {
     return { failing, done, stopped: planned.stopped !== undefined || done.stopped !== undefined };
   }
 
-  /** What another agent would remember; lines in FRR that it does not know of are nobody's to it. */
+  /** The state of another agent; it ignores lines in FRR that it does not know. */
   recall(remembered: readonly [string, LastGoodResource][]): void {
     this.lastGood.clear();
     for (const [owner, good] of remembered) this.lastGood.set(owner, good);
@@ -209,7 +209,7 @@ test("a failed edit changes nothing and is reported; once it is fixed everything
   expect(rejected).toBeGreaterThan(30);
 }, 120_000);
 
-test("a pass that breaks off anywhere, with all it knew or as if killed, costs nothing but time", async () => {
+test("the next pass completes a pass that was aborted or killed at any point", async () => {
   let broken = 0;
   await fc.assert(
     fc.asyncProperty(site, fc.array(edit, { maxLength: 3 }), fc.nat(25), fc.boolean(), async (wanted, edits, breaksAfter, isKilled) => {
@@ -260,7 +260,7 @@ function damage({ backends }: Machine, { reboot, links, lines }: { reboot: boole
   for (const nth of lines) backends.fragments.delete([...backends.fragments.keys()][nth % backends.fragments.size] ?? "");
 }
 
-test("while the Underlay is invalid, any state of the node leads to the last good router, and nothing else is removed", async () => {
+test("while the Underlay is invalid, the last good router is restored from any state of the node, and nothing else is removed", async () => {
   let rejections = 0;
   await fc.assert(
     fc.asyncProperty(

@@ -106,7 +106,7 @@ const vrfOf = (owner: string, { spec }: LastGoodResource) => (spec as { vrf?: st
 const meets = (these: readonly Claim[], those: readonly Claim[]) => these.some((one) => those.some((other) => claimsOverlap(one, other)));
 const interfaces: ObservedNode["interfaces"] = { host: [{ name: "eth1", addresses: ["192.168.11.4/24"] }], router: [] };
 
-test("no value has two holders, and who has one keeps it unless it leaves, or an older one has it", async () => {
+test("no value has two owners, and an owner keeps its value unless it leaves it or an older claim wins", async () => {
   let kept = 0;
   let together = 0;
   await fc.assert(

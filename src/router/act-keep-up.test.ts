@@ -82,7 +82,7 @@ describe("on a rebooted machine", () => {
     expect((await pass(good, rebooted)).changes).toEqual([]);
   });
 
-  test("an interface that is gone costs neither the other one nor the VNIs, and is reported", async () => {
+  test("a missing interface affects neither the other one nor the VNIs, and is reported", async () => {
     const rebooted = machine();
     rebooted.rejects.add("router/eth1");
     const { live, messages } = await pass(bad, rebooted);
@@ -104,7 +104,7 @@ describe("on a rebooted machine", () => {
     expect(live.has("Underlay/fabric")).toBe(false);
   });
 
-  test("interfaces that cut the node off go back to the host", async () => {
+  test("interfaces that disconnect the node are moved back to the host", async () => {
     const rebooted = machine();
     rebooted.answers = false;
     const { messages, live } = await pass(bad, rebooted);
@@ -124,7 +124,7 @@ describe("on a rebooted machine", () => {
     expect(picture(rebooted)).toEqual(picture(before));
   });
 
-  test("nothing is touched where nothing is remembered", async () => {
+  test("changes nothing without saved state", async () => {
     lastGood = new Map();
     before.log.length = 0;
     expect((await pass(bad, before)).stopped?.name).toBe("fabric");
@@ -132,7 +132,7 @@ describe("on a rebooted machine", () => {
   });
 });
 
-test("what a person takes away while the Underlay is invalid is put back and reported as drift", async () => {
+test("a link that is deleted by hand while the Underlay is invalid is restored and reported as drift", async () => {
   before.links.router.delete("vni100");
   before.fragments.delete("L3VNI/red");
   const { changes, live } = await pass(bad, before);

@@ -64,7 +64,7 @@ const vnis = {
 const running = () => Object.fromEntries(backends.fragments);
 
 describe("an Underlay that fails after FRR was rebuilt for it", () => {
-  test("because the API server is cut off leaves FRR with all that was live", async () => {
+  test("because the API server is unreachable restores all live lines", async () => {
     await pass({ underlays: [underlay()], ...vnis });
     const before = running();
     backends.answers = false;
@@ -92,7 +92,7 @@ describe("an Underlay that fails after FRR was rebuilt for it", () => {
     );
   });
 
-  test("brings the default instance back before those that need it, whatever the order in which they are remembered", async () => {
+  test("restores the default instance before its dependents, in any saved order", async () => {
     await pass({ underlays: [underlay()], ...vnis });
     lastGood = new Map([...lastGood].sort(([a], [b]) => (a < b ? -1 : 1)));
     backends.rejects.add("router bgp 64999");
@@ -112,7 +112,7 @@ test("a recreated Underlay that is rejected leaves the old one live", async () =
   expect(backends.has("router", "eth1", "lound", "vni100", "vni200")).toBe(true);
 });
 
-test("an Underlay whose links cannot be put back has FRR put back all the same", async () => {
+test("FRR is restored also if the links of the Underlay cannot be", async () => {
   await pass({ underlays: [underlay()], ...vnis });
   const before = running();
   backends.links.router.delete("lound");
@@ -195,7 +195,7 @@ describe("a cycle with a rejected member", () => {
     ]);
   });
 
-  test("is not tried again before its time, so that both are left in peace, and then all at once", async () => {
+  test("is not retried before its backoff, so that both stay unchanged, and then as a whole", async () => {
     await pass(first);
     backends.rejects.add("vrf red\nvni 201");
     await pass(swapped());
@@ -210,7 +210,7 @@ describe("a cycle with a rejected member", () => {
     expect(Object.fromEntries(live)).toMatchObject({ "L3VNI/x": 2, "L3VNI/y": 2 });
   });
 
-  test("is retried at once when the value that the rejected one asks for becomes free", async () => {
+  test("is retried at once when the value that the rejected one claims becomes free", async () => {
     await pass(first);
     backends.rejects.add("vrf red\nvni 201");
     await pass(swapped());
@@ -219,7 +219,7 @@ describe("a cycle with a rejected member", () => {
     expect(live.get("L3VNI/y")).toBe(2);
   });
 
-  test.each(["a", "b", "c"])("of three L2VNIs leaves all three as they were when %s is refused", async (name) => {
+  test.each(["a", "b", "c"])("of three L2VNIs leaves all three unchanged when %s is rejected", async (name) => {
     const names = ["a", "b", "c"];
     const old = [100, 200, 300].map((vni, nth) => recorded("L2VNI", l2vni(names[nth] ?? "", { vni })));
     const next = [200, 300, 100].map((vni, nth) =>
@@ -267,7 +267,7 @@ describe("an older resource that is rejected does not take the value of a younge
     expect(backends.log).toEqual([]);
   });
 
-  test("and has it when the cause is gone", async () => {
+  test("but gets it when the cause is gone", async () => {
     await pass(objects, withBridge);
     backends.rejects.clear();
     later(1);
@@ -277,7 +277,7 @@ describe("an older resource that is rejected does not take the value of a younge
     expect(backends.links.router.get("vni100")?.alias).toBe("plumbline:L2VNI/older");
   });
 
-  test("nor when the agent restarts, and an edit is tried at once", async () => {
+  test("not after an agent restart, and an edit is applied at once", async () => {
     await pass(objects, withBridge);
     rejections = new Map(JSON.parse(JSON.stringify([...rejections])) as [string, never][]);
     await pass(objects, withBridge);
@@ -287,7 +287,7 @@ describe("an older resource that is rejected does not take the value of a younge
     expect([...(await pass({ ...objects, l2vnis: [edited, younger] }, withBridge)).live.keys()]).toContain("L2VNI/older");
   });
 
-  test("and has it at once when the younger one leaves it", async () => {
+  test("but gets it at once when the younger one releases it", async () => {
     await pass(objects, withBridge);
     backends.rejects.clear();
     const left = l2vni("younger", { vni: 102 }, { hour: 1, generation: 2 });

@@ -182,7 +182,7 @@ describe("a step that is rejected", () => {
 });
 
 describe("the Underlay", () => {
-  test("that failed validation stops everything: nothing is touched, also not what should go", async () => {
+  test("that fails validation stops everything: nothing is changed or removed", async () => {
     await pass(underlay(), l2vni("red", 100));
     backends.log.length = 0;
     const stopped: Failure = {
@@ -211,7 +211,7 @@ describe("the Underlay", () => {
     expect(backends.links.router.has("vni101")).toBe(false);
   });
 
-  test("whose interface cuts the node off is undone, and the interface moved back", async () => {
+  test("whose interface disconnects the node is rolled back, and the interface is moved back", async () => {
     backends.answers = false;
     const { stopped } = await pass(underlay());
     expect(stopped?.message).toBe("Moved interface eth1 back: the API server did not answer after the move");
@@ -219,7 +219,7 @@ describe("the Underlay", () => {
     expect([...backends.fragments.keys()]).toEqual(["Router/base"]);
   });
 
-  test("on another interface has the new one before the old one goes back", async () => {
+  test("with another interface moves the new one before the old one goes back", async () => {
     await pass(underlay());
     backends.log.length = 0;
     await pass(underlay(64514, "eth2", "u", { generation: 2 }));
@@ -227,7 +227,7 @@ describe("the Underlay", () => {
     expect(backends.has("host", "eth1")).toBe(true);
   });
 
-  test("with another AS number is a rebuild that is announced, and everything comes back", async () => {
+  test("with another AS number is reported as a rebuild, and everything is restored", async () => {
     await pass(underlay(), l2vni("red", 100));
     const { failures, changes } = await pass(underlay(64999, "eth1", "u", { generation: 2 }), l2vni("red", 100));
     expect(failures).toEqual([]);
@@ -245,7 +245,7 @@ describe("the Underlay", () => {
     expect(lastGood.get("Underlay/u")?.generation).toBe(1);
   });
 
-  test("that was replaced by another of the same form keeps its links all along", async () => {
+  test("that is replaced by an equal one keeps its links", async () => {
     await pass(underlay());
     backends.log.length = 0;
     await pass(underlay(64514, "eth1", "v"));
@@ -254,8 +254,8 @@ describe("the Underlay", () => {
   });
 });
 
-describe("what goes", () => {
-  test("a deleted resource leaves nothing, and takes nothing of its siblings with it", async () => {
+describe("removal", () => {
+  test("of a resource is complete and does not affect its siblings", async () => {
     await pass(underlay(), l2vni("a", 100, "red"), l2vni("b", 101, "red"));
     await pass(underlay(), l2vni("b", 101, "red"));
     expect(backends.has("router", "vni100")).toBe(false);
@@ -263,7 +263,7 @@ describe("what goes", () => {
     expect([...lastGood.keys()]).toEqual(["Underlay/u", "L2VNI/b"]);
   });
 
-  test("a resource under a new name takes over what the old one had, without a break", async () => {
+  test("of a resource that is renamed keeps its links and lines without interruption", async () => {
     await pass(underlay(), l2vni("old", 100, "red"));
     backends.log.length = 0;
     await pass(underlay(), l2vni("new", 100, "red"));
@@ -271,14 +271,14 @@ describe("what goes", () => {
     expect([...backends.fragments.keys()]).toEqual(["Router/base", "Underlay/u", "L2VNI/new"]);
   });
 
-  test("what is gone makes room before others come", async () => {
+  test("happens before new resources are applied", async () => {
     await pass(underlay(), l3vni("a", 100, "red"));
     backends.log.length = 0;
     await pass(underlay(), l3vni("b", 200, "red"));
     expect(backends.log.indexOf("unlink router/vni100")).toBeLessThan(backends.log.indexOf("link router/vni200"));
   });
 
-  test("without an Underlay VNIs go first, then the Underlay, and the interface is back on the host", async () => {
+  test("of everything deletes VNIs first, then the Underlay, and moves the interface back to the host", async () => {
     await pass(underlay(), l2vni("red", 100));
     backends.log.length = 0;
     await pass(undefined);
@@ -288,7 +288,7 @@ describe("what goes", () => {
     expect(lastGood.size).toBe(0);
   });
 
-  test("removes links with our mark that have no owner; those of a failing resource stay", async () => {
+  test("includes links with our alias but without an owner; those of a failing resource stay", async () => {
     backends.links.router.set("vni7", { name: "vni7", alias: "plumbline:L2VNI/lost", type: "vxlan", as: "" });
     backends.links.router.set("vni8", { name: "vni8", alias: "plumbline:L2VNI/failing", type: "vxlan", as: "" });
     backends.links.router.set("green", { name: "green", alias: "plumbline:VRF/green", type: "vrf", as: "" });
@@ -306,7 +306,7 @@ describe("what goes", () => {
     expect([...backends.links.router.keys()]).toEqual(["vni8", "green", "br-person", "eth1", "lound"]);
   });
 
-  test("removes a link whose creator was killed before it could mark it", async () => {
+  test("includes a link whose creator was killed before it set the alias", async () => {
     backends.links.router.set("vni7", { name: "vni7", alias: "", group: "7017", type: "vxlan", as: "" });
     backends.links.router.set("green", { name: "green", alias: "plumbline:VRF/green", type: "vrf", as: "" });
     await pass(underlay());

@@ -48,13 +48,13 @@ const drawing = {
   ],
 };
 
-test("the tree of the specification is walked as it says", () => {
+test("the resources are applied in the order of the specification", () => {
   const walked = walk(plan(observed(drawing)));
   expect(owners(walked)).toEqual(["Underlay/fabric", "L2VNI/a", "L3VNI/d", "L2VNI/b", "L2VNI/f", "L2VNI/e", "L3VNI/g"]);
   expect(messages(walked)).toEqual(["L3VNI/c DependencyFailed No healthy L2VNI exists for VRF 'green'"]);
 });
 
-test("the three failures of the specification's example, word for word", () => {
+test("the failures of the example in the specification are reported literally", () => {
   const planned = plan(
     observed({
       underlays: [underlay()],
@@ -84,7 +84,7 @@ test("the second L2VNI of a VRF carries its L3VNI when the first fails", () => {
   expect(owners(walked)).toEqual(["Underlay/fabric", "L2VNI/a", "L2VNI/b", "L2VNI/f", "L3VNI/d", "L2VNI/e", "L3VNI/g"]);
 });
 
-test("an L3VNI without a live L2VNI fails, and those with a session do not mind", () => {
+test("an L3VNI without a live L2VNI fails, unless it has a session", () => {
   const walked = walk(plan(observed(drawing)), { "L2VNI/a": "no", "L2VNI/f": "no" });
   expect(owners(walked)).toEqual(["Underlay/fabric", "L2VNI/a", "L2VNI/b", "L2VNI/f", "L2VNI/e", "L3VNI/g"]);
   expect(messages(walked)).toEqual([
@@ -93,7 +93,7 @@ test("an L3VNI without a live L2VNI fails, and those with a session do not mind"
   ]);
 });
 
-test("an L3VNI that fails is not tried again after the next L2VNI of its VRF", () => {
+test("a failed L3VNI is not applied again after the next L2VNI of its VRF", () => {
   expect(owners(walk(plan(observed(drawing)), { "L3VNI/d": "no" })).filter((owner) => owner === "L3VNI/d")).toHaveLength(1);
 });
 
@@ -133,14 +133,14 @@ const networks = (step: ResourceStep | undefined) =>
     .map((line) => line.trim())
     .slice(1);
 
-test("an L3VNI announces the subnets that are there, and comes again when there are more", () => {
+test("an L3VNI announces the existing subnets, and is applied again for new ones", () => {
   const { steps } = walk(plan(observed(gateways)));
   expect(owners({ steps })).toEqual(["Underlay/fabric", "L2VNI/a", "L3VNI/d", "L2VNI/b", "L3VNI/d"]);
   expect(networks(steps[2])).toEqual(["network 10.1.0.0/24"]);
   expect(networks(steps[4])).toEqual(["network 10.1.0.0/24", "network 10.2.0.0/24", "network 2001:db8:2::/64"]);
 });
 
-test("it announces all of them at once where they were there before, and takes back what has gone", () => {
+test("an L3VNI announces all subnets at once if they existed before, and withdraws removed ones", () => {
   const first = walk(plan(observed(gateways)));
   const again = walk(plan(observed(gateways, { lastGood: lastGood(first.steps) })));
   expect(owners(again)).toEqual(["Underlay/fabric", "L2VNI/a", "L3VNI/d", "L2VNI/b"]);
@@ -157,7 +157,7 @@ test("a subnet that could not be set up is not announced", () => {
   expect(networks(steps[2])).toEqual(["network 10.1.0.0/24"]);
 });
 
-test("an L2VNI that stays in its old VRF carries the L3VNI there, not the one where it was to go", () => {
+test("an L2VNI that stays in its old VRF supports the L3VNI of that VRF, not of the new one", () => {
   const before = { underlays: [underlay()], l2vnis: [l2vni("a", { vrf: "red", vni: 101 })] };
   const good = lastGood(walk(plan(observed(before))).steps);
   const edited = {
@@ -170,7 +170,7 @@ test("an L2VNI that stays in its old VRF carries the L3VNI there, not the one wh
   expect(messages(walked)).toEqual(["L3VNI/b DependencyFailed No healthy L2VNI exists for VRF 'blue'"]);
 });
 
-test("a value that its holder could not leave is not given to the next", () => {
+test("a value that its owner could not release is not assigned to the next", () => {
   const before = { underlays: [underlay()], l2vnis: [l2vni("a", { vni: 101 }, { hour: 2 })] };
   const good = lastGood(walk(plan(observed(before))).steps);
   const edited = {
@@ -204,7 +204,7 @@ function objectsOf({ l2, l3 }: { l2: [number, string, number][]; l3: [number, st
 const answersOf = (failing: readonly number[]) =>
   Object.fromEntries(failing.map((vni) => [`${vni < 10 ? "L2VNI" : "L3VNI"}/n${vni}`, "no" as const]));
 
-test("nothing comes before what it needs, and everything that can be taken is taken once", () => {
+test("every resource is applied once, after its dependencies", () => {
   fc.assert(
     fc.property(nodes, (drawn) => {
       const planned = plan(observed(objectsOf(drawn)));
@@ -224,7 +224,7 @@ test("nothing comes before what it needs, and everything that can be taken is ta
   );
 });
 
-test("what fails costs nobody else but the L3VNI that stands on it alone", () => {
+test("a failure affects no other resource, except an L3VNI that depends only on it", () => {
   fc.assert(
     fc.property(nodes, (drawn) => {
       const planned = plan(observed(objectsOf(drawn)));
@@ -242,7 +242,7 @@ test("what fails costs nobody else but the L3VNI that stands on it alone", () =>
   );
 });
 
-test("from an empty node what is applied does not depend on the order of arrival", () => {
+test("on an empty node the applied resources do not depend on their order", () => {
   fc.assert(
     fc.property(nodes, fc.infiniteStream(fc.nat(100)), (drawn, order) => {
       const objects = objectsOf(drawn);

@@ -77,7 +77,7 @@ class Traversal {
     return this.#failures;
   }
 
-  /** Takes what has its turn and has not been taken. Whoever is to have what another leaves comes after that one: it may not be able to leave. */
+  /** Takes the resources that are ready and not taken yet. The new owner of a value comes after the old one, which may fail to release it. */
   *#round(): Walk<void> {
     const isDue = (step: ResourceStep) =>
       !this.#outcomes.has(step) && (this.#awaited.get(step)?.every((leaver) => this.#outcomes.has(leaver)) ?? true);

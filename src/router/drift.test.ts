@@ -41,7 +41,7 @@ test("lists missing links and lines as they would be sent, the kernel's before F
   expect(planned.at(-1)).toBe("add vrf red / vni 100");
 });
 
-test("removes what no resource asks for, also a line typed by hand; foreign links stay", () => {
+test("lists links and lines without a resource as removals, also a line typed by hand; foreign links stay", () => {
   const links = snapshot(bridge("br-pe-100", "plumbline:L2VNI/red"), bridge("br-person", ""));
   expect(commands(nothing, links, "route-map allowall permit 1\nexit\n!\nip route 198.51.100.0/24 blackhole\n")).toEqual([
     "remove ip -n perouter link del dev br-pe-100",
@@ -49,7 +49,7 @@ test("removes what no resource asks for, also a line typed by hand; foreign link
   ]);
 });
 
-test("lists nothing where nothing differs", () => {
+test("lists nothing without a difference", () => {
   expect(commands(nothing, snapshot(), "route-map allowall permit 1\nexit\n")).toEqual([]);
 });
 

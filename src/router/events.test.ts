@@ -44,7 +44,7 @@ test("a resource that recovers gets an Event", () => {
   ]);
 });
 
-test("a resource that waits for the Underlay has neither recovered nor begun to fail", () => {
+test("a resource that waits for the Underlay gets no Event", () => {
   const underlay: Failure = { ...failure("u", "Interface eth7 not present on node"), kind: "Underlay" };
   const stopped: PassOutcome = { ...outcome(underlay), stopped: underlay };
   const before = outcome(failure("red", "one"));
@@ -91,7 +91,7 @@ test("after an FRR restart, a repaired link gets an Event and restored lines do 
   ]);
 });
 
-test("what others made is told once, when it appears", () => {
+test("a foreign object gets one Event when it appears", () => {
   const rule = { object: "rule", netns: "router", text: "5: from all blackhole" } as const;
   const qdisc = { object: "qdisc", netns: "host", link: "host-110", text: "qdisc netem 1: dev host-110 root loss 9%" } as const;
   const text = 'Node n1: In the way of packets: tc "qdisc netem 1: dev host-110 root loss 9%" in the host\'s namespace';

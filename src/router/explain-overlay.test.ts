@@ -64,7 +64,7 @@ test("a node that cannot report is found by what the others report of it", () =>
 });
 
 test.each(["NoAnswerInVNI", "NoEVPNRoute"] as const)(
-  "the first that reports %s is not the cause if it reaches others; both ends are to be checked",
+  "the first node that reports %s is not the cause if it reaches others; the fix names both ends",
   (reason) => {
     const graph = graphOf(
       nodeStatus("node1", overlay(["node2"], 1, reason)),
@@ -104,7 +104,7 @@ test("a node names only those ends that are not causes themselves", () => {
 });
 
 /** Truth: a pair fails if one of its nodes or the link between is faulty. Each node has reported all of its pairs, or nothing yet. */
-test("whatever is broken and whoever has reported, every cause is a faulty node or comes with both ends of a failing path", () => {
+test("for any faults and reports, every cause is a faulty node or has both ends of a failing path", () => {
   const faults = fc.record({
     count: fc.integer({ min: 2, max: 6 }),
     nodes: fc.uniqueArray(fc.nat(5), { maxLength: 3 }),
@@ -137,7 +137,7 @@ test("whatever is broken and whoever has reported, every cause is a faulty node 
           const ends = [...message.matchAll(/node(\d)/g)].map(([, index]) => Number(index)).filter((index) => index !== named);
           expect(ends.length).toBeGreaterThan(0);
           for (const end of ends) expect(fails(named, end)).toBe(true);
-          // A fix at one node alone is only said of a node that is at fault: it reaches nobody.
+          // A fix for one node alone names a faulty node: it reaches no other.
           const isOneNode = !fix?.text.includes(`node${ends[0]}`);
           expect(!isOneNode || nodes.includes(named) || all.every((to) => to === named || fails(named, to))).toBe(true);
         }
@@ -180,7 +180,7 @@ test("a lost session explains the overlay that fails with it", () => {
   expect(causesOf(graph)).toEqual(["Session/192.168.11.2@node2 SessionDown"]);
 });
 
-test("what others put into the router's namespace is the cause while the overlay of the node fails, and named without that too", () => {
+test("a foreign object in the router's namespace is the cause while the overlay of the node fails, and is reported otherwise too", () => {
   const rule = { object: "rule", namespace: "router", text: "32765: from all ipproto udp dport 4789 blackhole" } as const;
   const graph = graphOf(
     nodeStatus("node1", overlay(["node2"], 1)),

@@ -82,18 +82,18 @@ test("while no node has ever reported a router, the missing agents are the one c
   expect(causesOf(graph)).toEqual([]);
 });
 
-test("where everything works nothing is wrong, and what selects no node is not either", () => {
+test("a healthy router has no problem, nor has a resource that selects no node", () => {
   const graph = graphOf(nodeStatus("node1"), nodeStatus("node2"));
   expect(causesOf(graph)).toEqual([]);
   expect([...graph.verdicts()].filter(({ health }) => health !== "Healthy")).toEqual([]);
   expect(causesOf(graphOf())).toEqual([]);
 });
 
-test("an agent that has not reported yet is no fault", () => {
+test("an agent that has not reported yet is no problem", () => {
   expect(causesOf(graphOf({ metadata: { name: "node1", namespace } }))).toEqual([]);
 });
 
-test("an unplugged cable explains the session, the Underlay and its dependents, on that node alone", () => {
+test("a link without carrier is the cause for the session, the Underlay and its dependents on that node", () => {
   const broken = nodeStatus("node2", {
     links: [{ name: "eth1", state: "NoCarrier", since: SINCE }],
     sessions: [{ vrf: "default", neighbor: "192.168.11.2", state: "Connect", since: SINCE }],
@@ -121,14 +121,14 @@ test("one of two fabric sessions down leaves the Underlay degraded", () => {
   expect(graph.verdict(`Underlay/${namespace}/underlay@node1`)?.health).toBe("Degraded");
 });
 
-test("the session with the host in the main table does not stand in for the fabric", () => {
+test("the session with the host does not count as a fabric session", () => {
   const graph = graphOf(nodeStatus("node1", { sessions: [session("192.168.11.2", "Active"), session("10.100.0.2", "Established")] }));
   const spec = { neighbors: [{ asn: 64512, address: "192.168.11.2" }] };
   graph.put(Underlay, { metadata: { name: "underlay", namespace }, spec } as Underlay);
   expect(graph.verdict(`Underlay/${namespace}/underlay@node1`)?.health).toBe("Down");
 });
 
-test("the session towards the host being down is about its VRF only", () => {
+test("a host session that is down affects only its VRF", () => {
   const sessions = [
     { vrf: "default", neighbor: "192.168.11.2", state: "Established" },
     { vrf: "red", neighbor: "10.1.0.2", state: "Idle", since: SINCE },
@@ -185,7 +185,7 @@ test("the same failure on several nodes has one cause, the resource itself", () 
   expect(graph.causes().map(({ id }) => id)).toEqual([`L2VNI/${namespace}/shop@node2`]);
 });
 
-test("what lacks something to stand on is explained by what failed there", () => {
+test("a resource without its dependency is explained by the failed dependency", () => {
   const graph = graphOf(
     nodeStatus("node1", {
       ...VNI_CONFLICT,
@@ -203,7 +203,7 @@ test("what lacks something to stand on is explained by what failed there", () =>
   expect(graph.why(`L3VNI/${namespace}/red`)?.causes.map(({ id }) => id)).toEqual([`L2VNI/${namespace}/shop@node1`]);
 });
 
-test("without an Underlay a VNI has itself to blame", () => {
+test("a VNI without an Underlay is its own cause", () => {
   const graph = graphOf(
     nodeStatus("node1", {
       conditions: ready("False", "ConfigurationFailed"),
@@ -216,7 +216,7 @@ test("without an Underlay a VNI has itself to blame", () => {
   expect(causesOf(graph)).toEqual([`L2VNI/${namespace}/shop@node1 DependencyFailed`]);
 });
 
-test("FRR that does not answer explains the node's router", () => {
+test("FRR that does not answer is the cause for the router of the node", () => {
   const graph = graphOf(
     nodeStatus("node1", { conditions: ready("False", "RouterUnavailable", "bgpd does not answer"), sessions: [], links: [] }),
   );
@@ -242,7 +242,7 @@ test("ignores configuration in another namespace", () => {
   expect(graph.verdict("L3VNI/default/stray")).toBeUndefined();
 });
 
-test("a VNI that is down on one node is a cause there, with what the agent saw", () => {
+test("a VNI that is down on one node is a cause there, with the reason of the agent", () => {
   const vnis = [
     { vni: 110, type: "L2" as const, vrf: "red", state: "Down", message: "vni110 is not in bridge br-pe-110" },
     { vni: 100, type: "L3" as const, vrf: "red", state: "Unknown", message: "not read" },
@@ -257,7 +257,7 @@ test("a VNI that is down on one node is a cause there, with what the agent saw",
   });
 });
 
-test("an import that only another VNI exports degrades its L3VNI, as long as that is so", () => {
+test("an import that only another VNI exports makes its L3VNI Degraded", () => {
   const graph = graphOf(nodeStatus("node1"));
   const l3vni = (name: string, spec: object) => ({ metadata: { name, namespace }, spec: { vrf: name, ...spec } }) as L3VNI;
   graph.put(L3VNI, l3vni("amber", { vni: 301, exportRTs: ["64514:32"] }));

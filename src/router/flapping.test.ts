@@ -16,7 +16,7 @@ const failure: Failure = {
 
 const harness = useWriterHarness();
 
-test("a switch that flaps costs a few writes at once and one in ten seconds, and what it ends with is written", async () => {
+test("a flapping session causes a few writes at once, then one in ten seconds, and its final state is written", async () => {
   const writer = harness().start({ stamp: setLastUpdateTime, damps: onlyObserved });
   const publish = (state: string, outcome = good) =>
     writer.set("n1", { create: {}, status: report(outcome, { sessions: [{ vrf: "default", neighbor: "192.0.2.1", state }], vnis: [] }) });
@@ -46,7 +46,7 @@ test("a switch that flaps costs a few writes at once and one in ten seconds, and
   expect(harness().status()?.conditions?.[0]).toMatchObject({ type: "Ready", status: "False" });
 });
 
-test("a session that falls after a quiet time is in the status at once, and so is its return", async () => {
+test("a session that goes down after a quiet time is in the status at once, and so is its recovery", async () => {
   const writer = harness().start({ stamp: setLastUpdateTime, damps: onlyObserved });
   const publish = (state: string) =>
     writer.set("n1", { create: {}, status: report(good, { sessions: [{ vrf: "default", neighbor: "192.0.2.1", state }], vnis: [] }) });

@@ -12,7 +12,7 @@ const on = (netns: "host" | "router", ...addresses: (string | ReturnType<typeof 
 const objects = { underlays: [underlay()] };
 const specs = objects.underlays.map(({ spec }) => spec);
 
-test("the addresses of an Underlay's interface are remembered, wherever it is", () => {
+test("the addresses of an Underlay's interface are saved, in either namespace", () => {
   for (const netns of ["host", "router"] as const) {
     expect(recordNicAddresses(specs, on(netns, "192.168.11.4/24", "2001:db8::4/64"))).toEqual(
       new Map([["eth1", ["192.168.11.4/24", "2001:db8::4/64"]]]),
@@ -20,12 +20,12 @@ test("the addresses of an Underlay's interface are remembered, wherever it is", 
   }
 });
 
-test("what comes and goes by itself is not", () => {
+test("dynamic and link-local addresses are not saved", () => {
   const passing = [linkAddress("fe80::1/64"), linkAddress("192.168.11.9/24", { dynamic: true })];
   expect(recordNicAddresses(specs, on("router", ...passing))).toEqual(new Map());
 });
 
-test("they hold while the interface has none, or is not there, and no longer than it is named", () => {
+test("saved addresses stay while the interface has none or is missing, and until the Underlay drops it", () => {
   const before = new Map([["eth1", ["192.168.11.4/24"]]]);
   expect(recordNicAddresses(specs, on("router", "fe80::1/64"), before)).toEqual(before);
   expect(recordNicAddresses(specs, none, before)).toEqual(before);
@@ -33,13 +33,13 @@ test("they hold while the interface has none, or is not there, and no longer tha
   expect(recordNicAddresses([], none, before)).toEqual(new Map());
 });
 
-test("the Underlay asks for them on its interface", () => {
+test("the Underlay requires the saved addresses on its interface", () => {
   const nics = new Map([["eth1", ["192.168.11.4/24"]]]);
   const [nic] = plan(observed(objects, { nics })).underlay?.rendered.links ?? [];
   expect(nic).toEqual({ type: "nic", netns: "router", name: "eth1", owner: "Underlay/fabric", addresses: ["192.168.11.4/24"] });
 });
 
-test("an interface that lost its addresses is looked at as if it had them, so that the VTEP on it holds", () => {
+test("an interface that lost its addresses is validated with the saved ones, so that its VTEP stays", () => {
   const node = { metadata: { name: "n1" }, spec: {} };
   const state = { lastGood: new Map(), selections: new Map(), nics: new Map([["eth1", ["192.168.11.4/24"]]]) };
   const rest = { node, index: 0, secret: () => undefined, towardsApi: new Set<string>(), ovs: false, state, now: new Date() };

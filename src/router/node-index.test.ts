@@ -24,11 +24,11 @@ test.each([
   ["1e3", undefined],
   ["seven", undefined],
   ["12345678901234567890", undefined],
-])("the index of a Node that carries %j is %s", (text, index) => {
+])("the index of a Node with annotation %j is %s", (text, index) => {
   expect(nodeIndexOf(node("a", text))).toBe(index);
 });
 
-test("a Node that carries nothing has no index", () => {
+test("a Node without the annotation has no index", () => {
   expect(nodeIndexOf(node("a"))).toBeUndefined();
 });
 
@@ -106,7 +106,7 @@ afterEach(async () => {
   vi.useRealTimers();
 });
 
-test("a Node gets its index once it is published, whichever comes first, with the version that was seen", async () => {
+test("a Node gets its published index, in any order of events, with the observed resourceVersion", async () => {
   cluster.has(node("a"));
   await passes();
   expect(cluster.written).toEqual([]);
@@ -117,14 +117,14 @@ test("a Node gets its index once it is published, whichever comes first, with th
   expect(cluster.written).toEqual(["a 3 true", "b 4 true"]);
 });
 
-test("what is not its index is corrected: another's, or none at all; what is right is left alone", async () => {
+test("a wrong or missing index is corrected, and a right one is not written", async () => {
   cluster.publish({ a: 0, b: 1, c: 2 });
   for (const each of [node("a", "0"), node("b", "0"), node("c", "two")]) cluster.has(each);
   await passes();
   expect(cluster.written).toEqual(["b 1 true", "c 2 true"]);
 });
 
-test("a Node that moved on meanwhile is tried again when the cache shows how, and not before", async () => {
+test("a Conflict is retried after the cache has the newer Node, and not before", async () => {
   cluster.publish({ a: 3 });
   cluster.patchError = new KubeError("Conflict", "it has moved on", { method: "PATCH", path: "/api/v1/nodes/a" });
   cluster.has(node("a"));

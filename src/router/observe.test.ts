@@ -19,33 +19,33 @@ const rack = (name: string) => ({ matchLabels: { rack: name } });
 const selectionAfter = (selector: object, before = new Map<string, SelectionRecord>()) =>
   updateSelection({ ...none, l2vnis: [l2vni("red", selector)] }, before, node, now).get("uid-red");
 
-describe("when an object began to select this node", () => {
-  test("is not known of one that was never seen before: it goes by its record", () => {
+describe("the time since an object selects this node", () => {
+  test("is unknown for an object that was never observed before: its recorded claim counts", () => {
     expect(selectionAfter(rack("a"))).toEqual({ selects: true });
   });
 
-  test("is now for one that was there before and did not", () => {
+  test("is now for an object that did not select it before", () => {
     expect(selectionAfter(rack("a"), new Map([["uid-red", { selects: false }]]))).toEqual({ selects: true, since: now.toISOString() });
   });
 
-  test("does not change while it goes on", () => {
+  test("does not change while it selects the node", () => {
     const before = { selects: true, since: "2026-11-15T00:00:00.000Z" };
     expect(selectionAfter(rack("a"), new Map([["uid-red", before]]))).toEqual(before);
   });
 
-  test("is forgotten when it ends", () => {
+  test("is dropped when it no longer selects the node", () => {
     expect(selectionAfter(rack("b"), new Map([["uid-red", { selects: true, since: "2026-11-15T00:00:00.000Z" }]]))).toEqual({
       selects: false,
     });
   });
 
-  test("is not touched by a selector that cannot be understood", () => {
+  test("is not changed by an invalid selector", () => {
     const unusable = { matchExpressions: [{ key: "rack", operator: "Near", values: ["a"] }] };
     expect(selectionAfter(unusable, new Map([["uid-red", { selects: true }]]))).toEqual({ selects: true });
   });
 });
 
-test("objects that are gone are forgotten", () => {
+test("deleted objects are dropped", () => {
   expect(updateSelection(none, new Map([["uid-red", { selects: true }]]), node, now).size).toBe(0);
 });
 
@@ -61,7 +61,7 @@ const facts: ObserveInput = {
   now,
 };
 
-test("passwords are read from Secrets, and a missing one says what is missing", () => {
+test("passwords are read from Secrets, and a missing one names what is missing", () => {
   const neighbors = ["good", "gone", "empty", "unread"].map((passwordSecret, nth) => ({
     address: `192.0.2.${nth}`,
     asn: 64512,
@@ -97,7 +97,7 @@ test("returns objects that newly select the node with their time", () => {
 
 const link = (name: string, type: string) => [name, { name, type, addresses: [{ text: "192.0.2.9/24" }] } as unknown as Link] as const;
 
-test("interfaces of both namespaces are seen, hardware without a kind", () => {
+test("interfaces of both namespaces are observed, physical ones without a type", () => {
   const { interfaces } = observe({ ...facts, links: { host: new Map([link("eth1", "")]), router: new Map([link("br", "bridge")]) } });
   expect(interfaces).toEqual({
     host: [{ name: "eth1", addresses: ["192.0.2.9/24"] }],

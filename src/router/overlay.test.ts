@@ -30,7 +30,7 @@ const afterRounds = (rounds: number, vteps: ReadonlyMap<number, readonly string[
   return absent;
 };
 
-test("a live node that has a VNI and whose VTEP FRR lacks three times in a row is lacking, in all its VNIs", () => {
+test("the VTEP of a live node that FRR lacks three times in a row is reported as missing, in all its VNIs", () => {
   const vteps = new Map([[110, ["100.65.0.3"]]]);
   expect(lackingRoutes(afterRounds(2, vteps))).toEqual(new Map());
   expect(lackingRoutes(afterRounds(3, vteps))).toEqual(
@@ -41,11 +41,11 @@ test("a live node that has a VNI and whose VTEP FRR lacks three times in a row i
   );
 });
 
-test("nothing is counted without a BGP session, and all is counted from the start when it is up again", () => {
+test("nothing is counted without a BGP session, and the count restarts when it is up again", () => {
   expect(absentVteps({ ...inputs, isConnected: false }, new Map(), afterRounds(3, new Map()))).toEqual(new Map());
 });
 
-test("a VTEP that was there once in between counts from the start", () => {
+test("a VTEP that was present in between restarts the count", () => {
   const without = afterRounds(2, new Map());
   const all = new Map([110, 111].map((number) => [number, ["100.65.0.2", "100.65.0.3"]] as const));
   expect(absentVteps(inputs, all, without)).toEqual(new Map());

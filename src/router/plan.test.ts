@@ -26,7 +26,7 @@ function replan(before: Partial<RouterObjects>, after: Partial<RouterObjects>, r
 const base = { underlays: [underlay()] };
 const linuxBridge = (name: string) => ({ type: "linux-bridge" as const, linuxBridge: { name, autoCreate: false } });
 
-test("a node that nothing selects has nothing to do", () => {
+test("a node that no resource selects has an empty plan", () => {
   expect(plan(observed({}))).toEqual({ underlay: undefined, steps: [], failures: [], selected: [] });
 });
 
@@ -41,7 +41,7 @@ test("an Underlay is a step with the interface, the VTEP and FRR's default insta
   expect(step?.rendered.fragment.lines[0]?.line).toBe("router bgp 64514");
 });
 
-test("the partial failure of the specification, word for word", () => {
+test("the partial failure of the specification is reported literally", () => {
   const planned = plan(
     observed({
       ...base,
@@ -60,19 +60,19 @@ test("the partial failure of the specification, word for word", () => {
   expect(steps(planned)).toEqual(["L3VNI/production-l3", "L2VNI/fine"]);
 });
 
-test("an Underlay that fails stops the plan, and the others are not listed but known", () => {
+test("an Underlay that fails stops the plan, without failures of the other resources", () => {
   const planned = plan(observed({ underlays: [underlay("production-underlay", { nics: ["eth7"] })], l2vnis: [l2vni("red", { vni: 0 })] }));
   expect(planned).toMatchObject({ underlay: undefined, steps: [], stopped: { kind: "Underlay", name: "production-underlay" } });
   expect(failures(planned)).toEqual(["Underlay/production-underlay ValidationFailed spec.nics[0]: Interface eth7 not present on node"]);
   expect(planned.skipped?.map(({ kind, name, reason }) => [kind, name, reason])).toEqual([["L2VNI", "red", "ValidationFailed"]]);
 });
 
-test("an Underlay that was good and is edited wrongly stops the plan too", () => {
+test("an invalid edit of a good Underlay stops the plan too", () => {
   const planned = replan(base, { underlays: [underlay("fabric", { asn: 0 }, { generation: 2 })] });
   expect(planned).toMatchObject({ underlay: undefined, steps: [], stopped: { field: "spec.asn" } });
 });
 
-test("of two Underlays the older stays, and the other one's message names it", () => {
+test("of two Underlays the older wins, and the failure of the other names it", () => {
   const planned = plan(
     observed({ underlays: [underlay("b", {}, { hour: 1 }), underlay("a", { asn: 1 }, { hour: 2 })], l2vnis: [l2vni("red", { vni: 1 })] }),
   );
@@ -84,7 +84,7 @@ test("of two Underlays the older stays, and the other one's message names it", (
   expect(steps(planned)).toEqual(["L2VNI/red"]);
 });
 
-test("without an Underlay, or with one without EVPN, every VNI names what it misses", () => {
+test("without an Underlay, or with one without EVPN, every VNI fails with the missing dependency", () => {
   const vnis = { l2vnis: [l2vni("a", { vni: 1 })], l3vnis: [l3vni("b", { vrf: "a", vni: 2 })] };
   expect(failures(plan(observed(vnis)))).toEqual([
     "L2VNI/a DependencyFailed : No Underlay selects this node",
@@ -101,7 +101,7 @@ test("without an Underlay, or with one without EVPN, every VNI names what it mis
   expect(steps(planned)).toEqual(["L3Passthrough/p"]);
 });
 
-test("a selector decides who is for this node, and an unusable one costs its own resource only", () => {
+test("a selector decides about this node, and an invalid one affects only its own resource", () => {
   const elsewhere = { nodeSelector: { matchLabels: { rack: "b" } } };
   const unusable = { nodeSelector: { matchExpressions: [{ key: "rack", operator: "In" }] } };
   const planned = plan(
@@ -114,7 +114,7 @@ test("a selector decides who is for this node, and an unusable one costs its own
   expect(planned.selected.map(({ name }) => name)).toEqual(["fabric", "b", "c"]);
 });
 
-test("a resource that is being deleted claims nothing", () => {
+test("a resource with a deletion timestamp claims nothing", () => {
   const going = l2vni("a", { vni: 1 });
   going.metadata.deletionTimestamp = "2026-01-01T12:00:00Z";
   expect(plan(observed({ ...base, l2vnis: [going] })).selected).toHaveLength(1);
@@ -208,7 +208,7 @@ test("an old L2VNI edited onto the VNI of a newer one keeps its own VNI, and the
   expect(linkNames(planned.steps[0]?.rendered ?? { links: [], fragment: { owner: "", lines: [] } })).toContain("router vni1 in br-pe-1");
 });
 
-test("what is kept carries what depends on it, with its kept spec", () => {
+test("dependents of a kept resource use its kept spec", () => {
   const before = { ...base, l2vnis: [l2vni("a", { vrf: "red", vni: 1 })] };
   const after = { ...base, l2vnis: [l2vni("a", { vrf: "blue", vni: 0 }, { generation: 2 })], l3vnis: [l3vni("r", { vrf: "red", vni: 2 })] };
   const planned = replan(before, after);
@@ -218,7 +218,7 @@ test("what is kept carries what depends on it, with its kept spec", () => {
   ]);
 });
 
-test("a kept form moves along with the Underlay", () => {
+test("a kept resource follows a changed Underlay", () => {
   const before = { ...base, l2vnis: [l2vni("a", { vni: 1 })] };
   const moved = underlay("fabric", { evpn: { vtepcidr: "100.66.0.0/24" } }, { generation: 2 });
   const planned = replan(before, { underlays: [moved], l2vnis: [l2vni("a", { vni: 0 }, { generation: 2 })] });
@@ -226,7 +226,7 @@ test("a kept form moves along with the Underlay", () => {
   expect(planned.steps[0]?.rendered.links.find(({ type }) => type === "vxlan")).toMatchObject({ local: "100.66.0.0" });
 });
 
-test("a kept form whose own bridge is gone stays exactly as it was", () => {
+test("a kept resource whose host bridge is gone stays unchanged", () => {
   const objects = { ...base, l2vnis: [l2vni("a", { vni: 1, hostmaster: linuxBridge("br0") })] };
   const interfaces = { host: [{ name: "eth1", addresses: [] }], router: [] };
   const planned = replan(objects, objects, { interfaces });
@@ -257,7 +257,7 @@ test("a raw configuration is its own fragment, without an Underlay too, and keep
   expect(planned.steps[0]).toMatchObject({ state: "kept", generation: 1, rendered: { fragment: { lines: [{ line: "log syslog" }] } } });
 });
 
-test("what the Underlay takes for itself is not to be had", () => {
+test("values of the Underlay cannot be used by other resources", () => {
   const planned = plan(
     observed({
       underlays: [underlay("fabric", { neighbors: [{ asn: 64512, address: "192.169.20.2" }] })],

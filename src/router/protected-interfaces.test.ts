@@ -12,21 +12,21 @@ const links = (...given: { name: string; master?: string; lower?: string; addres
 
 const nothing = { nodeAddresses: [], towardsApi: new Set<string>() };
 
-test("an interface with a Node address is guarded, others are not", () => {
+test("an interface with a Node address is protected, others are not", () => {
   const hostLinks = links({ name: "eth0", addresses: ["10.0.0.1/24", "192.0.2.1/24"] }, { name: "eth1", addresses: ["10.0.0.11/24"] });
   expect([...protectedInterfaces(hostLinks, { ...nothing, nodeAddresses: ["192.0.2.1", "node-1"] })]).toEqual([
     ["eth0", "carries the Node address 192.0.2.1"],
   ]);
 });
 
-test("an interface that leads to the API server is guarded", () => {
+test("an interface on the path to the API server is protected", () => {
   const hostLinks = links({ name: "eth0" }, { name: "eth1" });
   expect([...protectedInterfaces(hostLinks, { ...nothing, towardsApi: new Set(["eth1"]) })]).toEqual([
     ["eth1", "carries the route to the API server"],
   ]);
 });
 
-test("the ports of a guarded bridge are guarded, and the ports of a bond in it", () => {
+test("the ports of a protected bridge are protected, and the ports of a bond in it", () => {
   const hostLinks = links(
     { name: "eth0", master: "bond0" },
     { name: "bond0", master: "br0" },

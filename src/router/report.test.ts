@@ -38,7 +38,7 @@ const asInTheSpec = ({ lastUpdateTime, failedResources, conditions = [] }: Statu
   conditions: conditions.filter(({ type }) => types.includes(type)),
 });
 
-test("everything applied, word for word as in the spec", () => {
+test("reports everything applied literally as in the specification", () => {
   expect(asInTheSpec(written(good), "Ready")).toEqual(
     parse(`
   lastUpdateTime: "2025-01-15T10:30:00Z"
@@ -52,7 +52,7 @@ test("everything applied, word for word as in the spec", () => {
   );
 });
 
-test("Degraded is there and False when everything is applied", () => {
+test("Degraded is False when everything is applied", () => {
   expect(report(good, quiet).conditions.map(({ type, status }) => `${type}=${status}`)).toEqual([
     "Ready=True",
     "Degraded=False",
@@ -61,7 +61,7 @@ test("Degraded is there and False when everything is applied", () => {
   ]);
 });
 
-test("some resources failed, word for word as in the spec", () => {
+test("reports some failed resources literally as in the specification", () => {
   const outcome: PassOutcome = {
     selected: selected("Underlay/u", "L2VNI/tenant-network-a", "L2VNI/tenant-network-b", "L3VNI/tenant-l3", "L3VNI/production-l3"),
     live: new Map([
@@ -105,7 +105,7 @@ test("some resources failed, word for word as in the spec", () => {
   );
 });
 
-test("the Underlay failed, word for word as in the spec", () => {
+test("reports a failed Underlay literally as in the specification", () => {
   const stopped = failing("Underlay/production-underlay", "ValidationFailed", "Interface eth0 not present on node");
   expect(asInTheSpec(written({ ...good, failures: [stopped], stopped }), "Ready", "Degraded")).toEqual(
     parse(`
@@ -148,7 +148,7 @@ test("the message does not claim other resources if there are none", () => {
   expect(messages({ ...good, selected: selected("L2VNI/a"), failures })[0]).toBe("1 resource failed, no other resource applied");
 });
 
-test("an Underlay that the kernel or FRR rejected has failed application", () => {
+test("an Underlay that the kernel or FRR rejects has reason ApplicationFailed", () => {
   const stopped = failing("Underlay/u", "ApplicationFailed", "RTNETLINK answers: Operation not supported");
   expect(messages({ ...good, failures: [stopped], stopped })).toEqual([
     "Underlay failed application, existing FRR configuration left as-is",
@@ -156,7 +156,7 @@ test("an Underlay that the kernel or FRR rejected has failed application", () =>
   ]);
 });
 
-test("a router that cannot be reached is never Ready, and says why", () => {
+test("an unavailable router is never Ready, with the reason", () => {
   const { conditions } = report({ ...good, unavailable: "zebra: nobody answers at zebra.vty" }, undefined);
   expect(conditions).toEqual([
     { type: "Ready", status: "False", reason: "RouterUnavailable", message: "zebra: nobody answers at zebra.vty" },
@@ -166,12 +166,12 @@ test("a router that cannot be reached is never Ready, and says why", () => {
   ]);
 });
 
-test("a router that cannot be reached reports no resource as live", () => {
+test("an unavailable router reports no resource as live", () => {
   const live = new Map([["L2VNI/a", 2]]);
   expect(report({ ...good, selected: selected("L2VNI/a"), live, unavailable: "gone" }, undefined).resources).toBeUndefined();
 });
 
-test("each resource has the state of the generation it has now", () => {
+test("each resource has the state of its current generation", () => {
   const outcome: PassOutcome = {
     selected: selected("L3VNI/new", "L2VNI/edited", "L2VNI/live", "L2VNI/refused", "Underlay/u"),
     failures: [
@@ -221,7 +221,7 @@ const vni = (number: number, state: string, message?: string) => ({
 });
 const conditionsOf = (...vnis: FrrState["vnis"]) => report(good, { sessions: [], vnis }).conditions;
 
-test("a VNI that is down makes VNIsUp False and names its cause, and Ready stays as it is", () => {
+test("a VNI that is down makes VNIsUp False with its cause, and does not change Ready", () => {
   const down = vni(110, "Down", "vni110 is not in bridge br-pe-110");
   const unread = vni(120, "Unknown", "not read");
   expect(conditionsOf(vni(100, "Up"), down, unread)[3]).toEqual({
@@ -246,7 +246,7 @@ test("lastUpdateTime stays while only a session changes", () => {
 test.each<[string, PassOutcome]>([
   ["a resource fails", { ...good, failures: [failing("L2VNI/a", "ValidationFailed", "x")] }],
   ["a new generation is applied", { ...good, selected: selected("L2VNI/a"), live: new Map([["L2VNI/a", 2]]) }],
-  ["the router goes away", { ...good, unavailable: "gone" }],
+  ["the router becomes unavailable", { ...good, unavailable: "gone" }],
 ])("lastUpdateTime moves when %s", (_what, outcome) => {
   expect(written(outcome, quiet, written(good), later).lastUpdateTime).toBe(later);
 });
@@ -258,7 +258,7 @@ test("a message is one line, and never longer than the schema allows", () => {
   expect(entry?.message).toMatch(/^% Unknown command 🐢.*🐢…$/u);
 });
 
-test("whatever fails and however, the API server takes the status", () => {
+test("the status of any failures is valid for the API server", () => {
   const owners = fc.constantFrom("Underlay/u", "L2VNI/a", "L3VNI/b", "L3Passthrough/p", "RawFRRConfig/r");
   const failure = fc
     .tuple(
@@ -282,7 +282,7 @@ test("whatever fails and however, the API server takes the status", () => {
   );
 });
 
-test("a node where everything fails has a status that can be stored, and says that it is not all", () => {
+test("a node with very many failures has a truncated status, and the message says so", () => {
   const failures = Array.from({ length: 8192 }, (_, nth) => failing(`L2VNI/tenant-network-${nth}`, "ApplicationFailed", "x".repeat(4096)));
   const selected = failures.map(({ name }) => ({ kind: "L2VNI", name, generation: 1 }) as const);
   const live = new Map(selected.slice(0, 8000).map(({ name }) => [`L2VNI/${name}`, 0]));
@@ -302,7 +302,7 @@ test("a thousand long messages together stay small enough to be stored", () => {
   expect(JSON.stringify(report({ ...good, failures }, quiet)).length).toBeLessThan(1_000_000);
 });
 
-test("what others put into the data path is a condition of its own, with the text of each object", () => {
+test("foreign objects in the data path are a condition of their own, with the text of each", () => {
   const clear = { type: "DataPathClear", status: "True", reason: "NothingForeign" };
   const condition = (outcome: PassOutcome) => report(outcome, quiet).conditions.find(({ type }) => type === "DataPathClear");
   expect(condition(good)).toBeUndefined();

@@ -43,7 +43,7 @@ function pollerOf(first: Partial<FrrAnswer> | Error) {
   };
 }
 
-test("asks every second, and rings only when a state changes", async () => {
+test("polls every second and notifies only about state changes", async () => {
   const harness = pollerOf({ sessions: [established(5_000)], vnis: [vni(1)] });
   await harness.answer({ sessions: [established(5_000)], vnis: [vni(1)] }, 0);
   expect(harness.calls).toEqual(["change"]);
@@ -57,7 +57,7 @@ test("asks every second, and rings only when a state changes", async () => {
   await harness.stop();
 });
 
-test("VNIs are asked for less often once nothing happens, and at once when something does", async () => {
+test("VNIs are polled less often without changes, and at once after a change", async () => {
   const harness = pollerOf({ vnis: [vni(1)] });
   await vi.advanceTimersByTimeAsync(20_000);
   const [polls, before] = [harness.polls(), harness.vniPolls()];
@@ -75,7 +75,7 @@ test("VNIs are asked for less often once nothing happens, and at once when somet
   await harness.stop();
 });
 
-test("the moment a session began does not wander with FRR's clock", async () => {
+test("the start time of a session does not drift with FRR's clock", async () => {
   const harness = pollerOf({ sessions: [established(60_000)] });
   await harness.answer({ sessions: [established(61_900)] });
   await harness.answer({ sessions: [established(62_000)] });
@@ -93,7 +93,7 @@ test("a session that flapped between two polls has a new start time", async () =
   await harness.stop();
 });
 
-test("a session that changes before our eyes has changed now", async () => {
+test("a session that changes between two polls has the current time", async () => {
   const harness = pollerOf({ sessions: [established(60_000)] });
   await harness.answer({ sessions: [{ vrf: "default", neighbor: "192.0.2.1", state: "Idle" }] });
   expect(harness.poller.state?.sessions[0]?.since).toMatch(/^2026-11-16T02:00:0[01]Z$/);
@@ -111,7 +111,7 @@ test("the start time of a session stays while FRR does not answer", async () => 
   await harness.stop();
 });
 
-test("an FRR that does not answer is no longer quoted, asked less and less often, and rings once", async () => {
+test("an FRR that does not answer makes the sessions unknown, is polled with backoff, and notifies once", async () => {
   const harness = pollerOf({ sessions: [established(1_000)] });
   await harness.answer(Object.assign(new Error("nobody answers"), { code: "Unreachable" }));
   expect(harness.poller.state).toBeUndefined();

@@ -41,22 +41,22 @@ const red: RouterState = {
   index: 3,
 };
 
-test("a node without a state file begins with nothing", async () => {
+test("a node without a state file has an empty state", async () => {
   expect(await new RouterStateFile(join(directory, "none")).load()).toEqual({ state: { lastGood: new Map(), selections: new Map() } });
 });
 
-test("what one agent saved, the next one loads", async () => {
+test("the next agent loads the saved state", async () => {
   await new RouterStateFile(directory).save(red);
   expect(await new RouterStateFile(directory).load()).toEqual({ state: red });
 });
 
-test("the file is for its owner only, and nothing else is left in the directory", async () => {
+test("only its owner can read the file, and no other file is left in the directory", async () => {
   await new RouterStateFile(directory).save(red);
   expect(statSync(join(directory, "router.json")).mode & 0o777).toBe(0o600);
   expect(readdirSync(directory)).toEqual(["router.json"]);
 });
 
-test("the same state again is not written", async () => {
+test("unchanged state is not written again", async () => {
   const file = new RouterStateFile(directory);
   await file.save(red);
   const { ino } = statSync(file.path);
@@ -64,7 +64,7 @@ test("the same state again is not written", async () => {
   expect(statSync(file.path).ino).toBe(ino);
 });
 
-test("a file that was deleted under us is written again, with its directory", async () => {
+test("a deleted file is written again, with its directory", async () => {
   const file = new RouterStateFile(directory);
   await file.save(red);
   rmSync(directory, { recursive: true });
@@ -72,7 +72,7 @@ test("a file that was deleted under us is written again, with its directory", as
   expect(await new RouterStateFile(directory).load()).toEqual({ state: red });
 });
 
-test("a file that is damaged anywhere is set aside with a message, and never believed", async () => {
+test("a file that is damaged anywhere is moved aside with a message, and never used", async () => {
   const file = new RouterStateFile(directory);
   await file.save(red);
   const good = readFileSync(file.path);
@@ -91,7 +91,7 @@ test("a file that is damaged anywhere is set aside with a message, and never bel
   );
 });
 
-test("a file that was cut short is set aside too", async () => {
+test("a truncated file is moved aside too", async () => {
   const file = new RouterStateFile(directory);
   await file.save(red);
   truncateSync(file.path, 40);
@@ -99,7 +99,7 @@ test("a file that was cut short is set aside too", async () => {
   expect(damage?.message).toMatch(/router\.json is damaged \(.*\) and was moved to .*router\.json\.damaged$/);
 });
 
-test("last good forms survive a damaged file: the previous one is used", async () => {
+test("last good versions survive a damaged file: the previous file is used", async () => {
   const file = new RouterStateFile(directory);
   await file.save(red);
   await file.save(red);
@@ -127,7 +127,7 @@ const STORED = [
 
 const same = (content: unknown) => content as object;
 
-test("last good forms survive a downgrade and the upgrade after it", async () => {
+test("last good versions survive a downgrade and the upgrade after it", async () => {
   const newer = new StateFile<object>(directory, "router", { versions: [same, same], keepsPrevious: true });
   await newer.save({ lastGood: STORED, fabrics: ["one"] });
   const written = readFileSync(newer.path, "utf8");
@@ -151,7 +151,7 @@ test("reads and writes the field names of the first version", async () => {
   expect((await first.load()).content).toEqual(content);
 });
 
-test("a directory that cannot be written is named with the reason, and the old file holds", async () => {
+test("the error about an unwritable directory has its path and reason, and the old file stays", async () => {
   const file = new RouterStateFile(directory);
   await file.save(red);
   // For root too: the name of the new file is taken by a directory.

@@ -20,7 +20,7 @@ const report = (...conditions: Condition[]): RouterNodeConfigurationStatus => ({
   status: { conditions, failedResources: [{ kind: "L2VNI", name: "red", reason: "ValidationFailed" }] },
 });
 
-test("every condition becomes Unknown, says whose agent is silent since when, and lastUpdateTime moves with it", () => {
+test("every condition becomes Unknown with the silent agent and its last report, and lastUpdateTime changes", () => {
   const marked = unknownRouter(
     report(condition("Ready", "True"), condition("Degraded", "False"), condition("SessionsEstablished", "True")),
     silence,
@@ -37,7 +37,7 @@ test("every condition becomes Unknown, says whose agent is silent since when, an
   });
 });
 
-test("a report that was never finished is unknown in Ready and Degraded", () => {
+test("an empty status becomes Unknown in Ready and Degraded", () => {
   expect(unknownRouter(report(), silence, now)?.conditions.map(({ type, status }) => [type, status])).toEqual([
     ["Ready", "Unknown"],
     ["Degraded", "Unknown"],
@@ -45,12 +45,12 @@ test("a report that was never finished is unknown in Ready and Degraded", () => 
   expect(unknownRouter({ metadata: { name: "worker-1" } }, silence, now)?.conditions).toHaveLength(2);
 });
 
-test("what was Unknown for another reason keeps its time and gets the new reason", () => {
+test("a condition that was Unknown for another reason keeps its time and gets the new reason", () => {
   const marked = unknownRouter(report(condition("Ready", "Unknown", "Starting"), condition("Degraded", "False")), silence, now);
   expect(marked?.conditions[0]).toMatchObject({ reason: "AgentNotReporting", lastTransitionTime: "2026-11-15T09:00:00Z" });
 });
 
-test("what is already marked is left as it is, whenever that was", () => {
+test("a marked status is not changed again", () => {
   const once = unknownRouter(report(condition("Ready", "True"), condition("Degraded", "False")), silence, now);
   const later = { node: "worker-1", since: new Date("2026-11-15T11:00:00Z") };
   expect(unknownRouter(report(...(once?.conditions ?? [])), later, new Date("2026-11-15T12:00:00Z"))).toBeUndefined();

@@ -60,11 +60,11 @@ test.each<[string, Parameters<typeof kernel>[0], string, string]>([
     "Down lound, which holds the VTEP address, is down",
     "Down lound, which holds the VTEP address, is down",
   ],
-])("a VNI is down, whatever FRR says, when %s", (_what, otherwise, l3, l2) => {
+])("a VNI is down, whatever FRR reports, if %s", (_what, otherwise, l3, l2) => {
   expect(states(kernel(otherwise))).toEqual([`100 ${l3}`, `110 ${l2}`]);
 });
 
-test("a VNI that FRR does not use is down, and one that FRR has beyond ours is listed", () => {
+test("a VNI that FRR does not use is down, and an additional VNI in FRR is listed", () => {
   expect(states(kernel(), [{ ...up(100, "L3"), state: "Down" }, up(999, "L2")])).toEqual([
     "100 Down down in FRR",
     "110 Down not present in FRR",

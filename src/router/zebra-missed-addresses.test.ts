@@ -37,18 +37,18 @@ test("returns an address that zebra does not know, and none that it knows", () =
   ]);
 });
 
-test("a second address of a network, which zebra does not list, has not been missed", () => {
+test("a secondary address of a network, which zebra does not list, is not missing", () => {
   const [first] = link("pe-200", ["192.0.2.7/24"]).addresses;
   const links = [link("pe-200", [], { addresses: first ? [{ ...first, secondary: true }] : [] })];
   expect(new MissedAddresses().due(links, known({ "pe-200": [] }))).toEqual([]);
 });
 
-test("a link that zebra has not heard of yet, or that is down, has missed nothing", () => {
+test("a link that zebra does not know yet, or that is down, has no missing addresses", () => {
   const links = [link("new", ["192.0.2.1/24"]), link("down", ["192.0.2.2/24"], { up: false })];
   expect(new MissedAddresses().due(links, known({ down: [] }))).toEqual([]);
 });
 
-test("returns an address that is still missing again after a while, not in every pass", () => {
+test("returns an address that stays missing again after a while, not in every pass", () => {
   const missed = new MissedAddresses();
   const dueCount = () => missed.due([link("pe-200", ["192.0.2.1/24"])], known({ "pe-200": [] })).length;
   expect([dueCount(), dueCount()]).toEqual([1, 0]);

@@ -43,21 +43,21 @@ const released = (view: Partial<ClaimsView>) =>
 const moved = l2vni("moved", 200, { 100: 1, 200: 9 });
 const both = { "n1-applied": report("n1", { moved: ["Applied", 2] }), "n2-applied": report("n2", { moved: ["Applied", 2] }) };
 
-describe("what an object has left is released", () => {
-  test("when it is live on every node as it is now", () => {
+describe("a former value of an object is released", () => {
+  test("when its current spec is live on every node", () => {
     expect(released({ claimants: [moved], reports: Object.values(both) })).toEqual(["moved"]);
   });
 
-  test("when no other object claims its new value, also where no agent reports", () => {
+  test("when no other object claims its new value, also without reports", () => {
     expect(released({ claimants: [moved] })).toEqual(["moved"]);
   });
 
-  test("when it is for no node at all", () => {
+  test("when it selects no node", () => {
     const nowhere = l2vni("nowhere", 200, { 100: 1, 200: 9 }, { matchLabels: { rack: "gone" } });
     expect(released({ claimants: [nowhere, l2vni("holder", 200, { 200: 5 })] })).toEqual(["nowhere"]);
   });
 
-  test("when its rival is on other nodes", () => {
+  test("when the other claimant is on other nodes", () => {
     const view = {
       nodes: [node("n1", { rack: "a" }), node("n2", { rack: "b" })],
       claimants: [
@@ -69,40 +69,40 @@ describe("what an object has left is released", () => {
     expect(released({ ...view, nodes: [...view.nodes, node("n3", { rack: "a" })] })).toEqual(["moved"]);
   });
 
-  test("when both of two that exchange their values ask", () => {
+  test("when two objects exchange their values", () => {
     expect(released({ claimants: [l2vni("a", 2, { 1: 1, 2: 9 }), l2vni("b", 1, { 2: 1, 1: 9 })] })).toEqual(["a", "b"]);
   });
 
-  test("when an older rival has not stood in the way of any node", () => {
+  test("when an older claimant has blocked no node", () => {
     const rival = l2vni("invalid", 200, { 200: 5 });
     expect(released({ claimants: [moved, rival] })).toEqual([]);
     expect(released({ claimants: [moved, rival], reports: Object.values(both) })).toEqual(["moved"]);
   });
 });
 
-describe("what an object has left stays its own", () => {
+describe("a former value of an object stays claimed", () => {
   test.each<[string, Partial<ClaimsView>]>([
-    ["while another one has its new value", { claimants: [moved, l2vni("holder", 200, { 200: 5 })] }],
+    ["while another object has its new value", { claimants: [moved, l2vni("holder", 200, { 200: 5 })] }],
     [
-      "while another one has not let go of its new value",
+      "while another object has not released its new value",
       { claimants: [moved, l2vni("leaving", 300, { 200: 5, 300: 9 }), l2vni("third", 300, { 300: 2 })] },
     ],
-    ["while a node's router cannot be spoken to", { claimants: [moved], reports: [both["n1-applied"], unavailable("n2")] }],
+    ["while the router of a node is unavailable", { claimants: [moved], reports: [both["n1-applied"], unavailable("n2")] }],
     [
-      "while a node keeps its previous form",
+      "while a node keeps its previous version",
       { claimants: [moved], reports: [both["n1-applied"], report("n2", { moved: ["KeptPrevious", 2] })] },
     ],
     [
-      "while a node has not come to the edit",
+      "while a node has not observed the edit",
       { claimants: [moved], reports: [both["n1-applied"], report("n2", { moved: ["Applied", 1] })] },
     ],
-    ["while a node sets it up anew", { claimants: [moved], reports: [both["n1-applied"], report("n2", { moved: ["Rebuilding", 2] })] }],
+    ["while a node rebuilds it", { claimants: [moved], reports: [both["n1-applied"], report("n2", { moved: ["Rebuilding", 2] })] }],
     [
-      "while a node that it has left still runs it",
+      "while a node that it no longer selects still runs it",
       { claimants: [moved], nodes: [node("n1")], reports: [report("n9", { moved: ["Applied", 1] })] },
     ],
     [
-      "while nobody can say which nodes it is for",
+      "while its selector is invalid",
       { claimants: [l2vni("odd", 200, { 100: 1, 200: 9 }, { matchExpressions: [{ key: "rack", operator: "Near" }] })] },
     ],
   ])("%s", (_when, view) => {
@@ -110,6 +110,6 @@ describe("what an object has left stays its own", () => {
   });
 });
 
-test("an object that has left nothing has nothing to release", () => {
+test("an object without former values releases nothing", () => {
   expect(released({ claimants: [l2vni("settled", 100, { 100: 1 })] })).toEqual([]);
 });

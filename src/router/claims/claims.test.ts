@@ -14,12 +14,12 @@ const texts = (claims: ReturnType<typeof underlayClaims>) => claims.map(({ key, 
 const links = (claims: ReturnType<typeof underlayClaims>) =>
   claims.filter(({ key }) => key.startsWith("link/")).map(({ key, shared }) => `${shared ? "shared " : ""}${key}`);
 
-describe("what each kind asks for", () => {
-  test("an Underlay asks to be the node's", () => {
+describe("the claims of each kind", () => {
+  test("an Underlay claims the node", () => {
     expect(texts(underlayClaims())).toEqual(["underlay"]);
   });
 
-  test("an L3Passthrough asks to be the node's, and for the prefixes of its session", () => {
+  test("an L3Passthrough claims the node and the prefixes of its session", () => {
     const spec = { hostsession: session({ ipv4: "192.168.11.0/24", ipv6: "2001:db8:11::/64" }) };
     expect(texts(passthroughClaims(spec))).toEqual([
       "passthrough",
@@ -29,7 +29,7 @@ describe("what each kind asks for", () => {
     ]);
   });
 
-  test("an L2VNI asks for its VNI and its gateways' subnets in its VRF", () => {
+  test("an L2VNI claims its VNI and the subnets of its gateways in its VRF", () => {
     expect(texts(l2vniClaims("web", l2({ vrf: "red", l2gatewayips: ["192.0.2.1/24", "2001:db8::1/64"] })))).toEqual([
       "vni/110",
       "link/vni110",
@@ -49,7 +49,7 @@ describe("what each kind asks for", () => {
     expect(vrfOf("web", spec)).toBe(vrf);
   });
 
-  test("an L3VNI asks for its VNI, to be its VRF's, its route target, and its session's prefixes on the node and in its VRF", () => {
+  test("an L3VNI claims its VNI, its VRF, its route target, and the prefixes of its session on the node and in its VRF", () => {
     expect(texts(l3vniClaims(l3({ hostsession: session({ ipv4: "192.168.10.7/24" }) }), 64514))).toEqual([
       "vni/100",
       "link/vni100",
@@ -68,10 +68,10 @@ describe("what each kind asks for", () => {
     ["the lower two bytes of a long AS number", l3(), 4_200_000_000, [`rt/${4_200_000_000 & 0xffff}:100`]],
     ["nothing while no AS number is known", l3(), undefined, []],
     ["the AS number of the session", l3({ hostsession: session({ ipv4: "192.168.10.0/24" }, 65001) }), 64514, ["rt/65001:100"]],
-    ["what is written instead", l3({ exportRTs: ["64514:200", "192.0.2.1:5"] }), 64514, ["rt/64514:200", "rt/192.0.2.1:5"]],
+    ["the explicit target", l3({ exportRTs: ["64514:200", "192.0.2.1:5"] }), 64514, ["rt/64514:200", "rt/192.0.2.1:5"]],
     ["numbers, not digits", l3({ exportRTs: ["064514:0200"] }), 64514, ["rt/64514:200"]],
     ["the automatic one for an empty list", l3({ exportRTs: [] }), 64514, ["rt/64514:100"]],
-    ["nothing that is no route target", l3({ exportRTs: ["red", ":", "1:2:3", "a:1", "1:", ""] }), 64514, []],
+    ["no invalid route target", l3({ exportRTs: ["red", ":", "1:2:3", "a:1", "1:", ""] }), 64514, []],
   ])("a VRF exports %s", (_what, spec, asn, expected) => {
     expect(texts(l3vniClaims(spec, asn)).filter((text) => text.startsWith("rt/"))).toEqual(expected);
   });
@@ -111,12 +111,12 @@ describe("what each kind asks for", () => {
     ["vni", []],
     ["host-7", []],
     ["red", []],
-  ])("the VRF name %s asks for %j", (vrf, expected) => {
+  ])("the VRF name %s claims %j", (vrf, expected) => {
     expect(links(l2vniClaims("web", l2({ vrf })))).toEqual([...expected, "link/vni110", "link/br-pe-110", "link/pe-110"]);
     expect(links(l3vniClaims(l3({ vrf }), 64514))).toEqual([...expected, "link/vni100", "link/br-pe-100"]);
   });
 
-  test("values that cannot be read ask for nothing", () => {
+  test("invalid values claim nothing", () => {
     expect(texts(l2vniClaims("web", l2({ l2gatewayips: ["192.0.2.1", "", "x/24"] })))).toEqual([
       "vni/110",
       "link/vni110",
@@ -173,7 +173,7 @@ describe("conflict messages", () => {
       ["L3VNI b spec.vrf: VRF red conflicts with L3VNI a"],
     ],
     [
-      "an exported route target that is another's automatic one",
+      "an exported route target that is the automatic one of another VRF",
       [entry("L3VNI", "a", { l3: l3() }, 1), entry("L3VNI", "b", { l3: l3({ vrf: "blue", vni: 200, exportRTs: ["64514:100"] }) }, 2)],
       ["L3VNI b spec.exportRTs: Route target 64514:100 conflicts with L3VNI a"],
     ],

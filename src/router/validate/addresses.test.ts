@@ -38,7 +38,7 @@ test.each([
 });
 
 test.each([
-  ["192.168.1.0/30", 1, "the broadcast address is nobody's"],
+  ["192.168.1.0/30", 1, "the broadcast address cannot be used"],
   ["192.168.1.0/30", 2, "it is past the end"],
   ["192.168.1.0/31", 0, "it is past the end"],
   ["192.168.1.5/32", 0, "it is past the end"],

@@ -6,7 +6,7 @@ const fabric = [underlay()];
 const green = l3vni("green", { vrf: "green", vni: 300, exportRTs: ["64514:31"], importRTs: ["64514:32"] });
 const amber = (vni: number, more: object = {}) => l3vni("amber", { vrf: "amber", vni, exportRTs: ["64514:32"], ...more });
 
-test("a target that only another VNI exports is far, and the message names who exports it", () => {
+test("an import that only another VNI exports is reported with the exporting L3VNI", () => {
   expect(farImports(green, [green, amber(301)], fabric)).toEqual([
     {
       field: "spec.importRTs[0]",
@@ -18,17 +18,17 @@ test("a target that only another VNI exports is far, and the message names who e
 
 test.each([
   ["the same VNI exports it", green, [amber(300)]],
-  ["somebody with the same VNI exports it, too", green, [amber(301), l3vni("other", { vrf: "other", vni: 300, exportRTs: ["64514:32"] })]],
-  ["nobody here exports it", green, []],
-  ["it is its own", l3vni("own", { vrf: "own", vni: 300, importRTs: ["64514:300"] }), []],
-  ["it is no target", l3vni("odd", { vrf: "odd", vni: 300, importRTs: ["x"] }), [amber(301)]],
-])("a target is not far when %s", (_what, importing, others) => {
+  ["an L3VNI with the same VNI exports it too", green, [amber(301), l3vni("other", { vrf: "other", vni: 300, exportRTs: ["64514:32"] })]],
+  ["no L3VNI exports it", green, []],
+  ["it is its own export", l3vni("own", { vrf: "own", vni: 300, importRTs: ["64514:300"] }), []],
+  ["it is not a route target", l3vni("odd", { vrf: "odd", vni: 300, importRTs: ["x"] }), [amber(301)]],
+])("an import is not reported if %s", (_what, importing, others) => {
   expect(farImports(importing, [importing, ...others], fabric)).toEqual([]);
 });
 
 const wants = (target: string) => l3vni("wants", { vrf: "wants", vni: 300, importRTs: [target] });
 
-test("what another exports by default counts with the AS number of its session, else of the Underlay", () => {
+test("the automatic export of another L3VNI uses the AS number of its session, or of the Underlay", () => {
   const plain = l3vni("plain", { vrf: "plain", vni: 301 });
   const session = l3vni("session", { vrf: "session", vni: 302, hostsession: { ...hostSession(), asn: 64999 } });
   for (const target of ["64514:301", "64999:302"]) expect(farImports(wants(target), [plain, session], fabric)).toHaveLength(1);

@@ -15,7 +15,7 @@ function problemsIn(objects: Partial<RouterObjects>, more: Partial<ObservedNode>
   return planned.failures.map(({ kind, name, field, message }) => `${kind}/${name} ${field}: ${message}`);
 }
 
-test("an address in a VRF is nothing to the fabric, also when it is a neighbor's", () => {
+test("an address in a VRF may equal that of a fabric neighbor", () => {
   const l2vnis = [l2vni("red", { vni: 100, l2gatewayips: ["192.168.11.2/24"] })];
   const router = [
     { name: "br-pe-100", addresses: ["192.168.11.2/24"], kind: "bridge" },
@@ -29,7 +29,7 @@ test.each<[string, string, string[]]>([
   ["the host's end", "192.168.11.1/30", ["192.168.11.0/30"]],
   ["neither end", "192.168.11.0/24", ["192.168.11.0/24"]],
   ["a network around the interface's own", "192.168.0.0/16", []],
-])("a passthrough that has a fabric neighbor's address for %s cannot take it", (_, localcidr, found) => {
+])("a passthrough with the address of a fabric neighbor for %s is rejected", (_, localcidr, found) => {
   const passthroughs = [passthrough("p", hostSession(localcidr))];
   expect(problemsIn({ passthroughs }, { interfaces: { host, router: [] } })).toEqual(
     found.map(
@@ -39,7 +39,7 @@ test.each<[string, string, string[]]>([
   );
 });
 
-test("a passthrough among the VTEPs would be taken for one of them", () => {
+test("a passthrough prefix that overlaps the VTEPs is rejected", () => {
   const passthroughs = [passthrough("p", hostSession("100.65.0.128/25"))];
   expect(problemsIn({ passthroughs })).toEqual([
     "L3Passthrough/p spec.hostsession.localcidr.ipv4: localcidr.ipv4 100.65.0.128/25 overlaps VTEP prefix 100.65.0.0/24 of Underlay fabric",
@@ -64,11 +64,11 @@ test.each<[string, Partial<RouterObjects>, string[]]>([
     ],
   ],
   ["a network elsewhere", { passthroughs: [passthrough("p", hostSession("192.0.3.0/24"))] }, []],
-])("a session of %s must not take the node's own network on the host", (_, objects, failures) => {
+])("a session of %s must not use the network of the node", (_, objects, failures) => {
   expect(problemsIn(objects, { interfaces: { host, router: [] } })).toEqual(failures);
 });
 
-test("a session by which the node reaches the API server is not in its own way", () => {
+test("a session on the path to the API server does not conflict with itself", () => {
   const l3vnis = [l3vni("red", { vni: 200, vrf: "red", hostsession: hostSession("192.169.1.0/24") })];
   const interfaces = { host: [...host, { name: "host-200", addresses: ["192.169.1.2/24"], kind: "veth" }], router: [] };
   expect(problemsIn({ l3vnis }, { interfaces, guarded: new Map([["host-200", "carries the route to the API server"]]) })).toEqual([]);

@@ -35,6 +35,6 @@ test.each([
   "1: 100",
   "1:100\nrouter bgp 1",
   "99999999999:1",
-])("%j is none", (text) => {
+])("%j is not a route target", (text) => {
   expect(routeTarget(text)).toBeUndefined();
 });

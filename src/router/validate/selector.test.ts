@@ -24,7 +24,7 @@ test.each<[LabelSelector | undefined, boolean]>([
   [{ matchExpressions: [{ key: "zone", operator: "DoesNotExist" }] }, true],
   [{ matchExpressions: [{ key: "rack", operator: "DoesNotExist" }] }, false],
   [{ matchLabels: { rack: "a" }, matchExpressions: [{ key: "rack", operator: "DoesNotExist" }] }, false],
-])("%j says %s", (selector, answer) => {
+])("%j selects the node: %s", (selector, answer) => {
   expect(selects(selector, labels)).toBe(answer);
   expect(selectorFieldProblems(selector)).toEqual([]);
 });
@@ -52,6 +52,6 @@ test.each<[LabelSelector, string, string]>([
     "spec.nodeSelector.matchExpressions[0].key",
     'nodeSelector: "/" is not a label key',
   ],
-])("%j is unusable", (selector, field, message) => {
+])("%j is invalid", (selector, field, message) => {
   expect(selectorFieldProblems(selector)).toEqual([{ field, message }]);
 });

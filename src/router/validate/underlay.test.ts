@@ -16,7 +16,7 @@ function ofNeighbor(neighbor: Partial<Neighbor>, on: Partial<typeof facts> = {})
 }
 
 test.each<[string, Partial<Underlay["spec"]>]>([
-  ["as it should be", {}],
+  ["with all required fields", {}],
   ["without EVPN", { evpn: undefined as never }],
   ["with the VTEP on its interface", { evpn: { vtepInterface: "eth1" } }],
   ["with an internal neighbor", { neighbors: [{ asn: 64514, address: "192.168.11.2" }] }],
@@ -29,7 +29,7 @@ test.each<[string, Partial<Underlay["spec"]>]>([
       ],
     },
   ],
-])("an Underlay %s is fine", (_, spec) => {
+])("an Underlay %s is valid", (_, spec) => {
   expect(problemsIn(spec)).toEqual([]);
 });
 
@@ -60,7 +60,7 @@ test.each<[string, Partial<Underlay["spec"]>, string[]]>([
   ],
   ["vtepcidr IPv6", { evpn: { vtepcidr: "2001:db8::/64" } }, ["spec.evpn.vtepcidr: VTEP prefix 2001:db8::/64 is not IPv4"]],
   [
-    "vtepcidr of no use",
+    "unusable vtepcidr",
     { evpn: { vtepcidr: "224.0.0.0/24" } },
     ["spec.evpn.vtepcidr: VTEP prefix 224.0.0.0/24 cannot be used: 224.0.0.0 is a multicast address"],
   ],
@@ -105,7 +105,7 @@ test.each<[string, Partial<Underlay["spec"]>, string[]]>([
     },
     ["spec.neighbors[1].address: Neighbor address 2001:db8::2 is a duplicate of spec.neighbors[0]"],
   ],
-])("%s is refused", (_, spec, problems) => {
+])("%s is rejected", (_, spec, problems) => {
   expect(problemsIn(spec)).toEqual(problems);
 });
 
@@ -121,7 +121,7 @@ test("rejects prefixes that are too small for the node's index", () => {
   ]);
 });
 
-test("a node without an index has to wait", () => {
+test("a node without an index waits", () => {
   expect(problemsIn({}, { index: undefined })).toEqual([
     ": Node has no annotation openpe.io/nodeindex yet; the controller sets it (for now)",
   ]);
@@ -134,7 +134,7 @@ test("rejects a protected interface of the node, unless the Underlay is annotate
   expect(problemsIn({ nics: ["eth0"] }, {}, { [ALLOW_NODE_INTERFACE]: "" })).toEqual([]);
 });
 
-test("several interfaces are taken, each one guarded", () => {
+test("several interfaces are valid, each one checked for protection", () => {
   const host = [
     { name: "eth0", addresses: ["192.0.2.1/24"] },
     { name: "eth1", addresses: ["192.168.11.4/24"] },
@@ -146,7 +146,7 @@ test("several interfaces are taken, each one guarded", () => {
   ]);
 });
 
-test("an interface that was moved into the router is there", () => {
+test("an interface that was moved into the router counts as present", () => {
   const router = [{ name: "eth1", addresses: ["fe80::1/64", "192.168.11.3/24"] }];
   const spec = { evpn: { vtepInterface: "eth1" } };
   const on = { interfaces: { host: [], router }, guarded: new Map([["eth1", "carries the Node address 192.168.11.3"]]) };
@@ -165,7 +165,7 @@ test.each<[string, Partial<Neighbor>]>([
   ["plain BFD", { bfd: {} }],
   ["BFD at its limits", { bfd: { receiveInterval: 10, transmitInterval: 60_000, detectMultiplier: 255, minimumTtl: 1 } }],
   ["an IPv4 link-local address", { address: "169.254.0.1" }],
-])("a neighbor with %s is fine", (_, neighbor) => {
+])("a neighbor with %s is valid", (_, neighbor) => {
   expect(ofNeighbor(neighbor)).toEqual([]);
 });
 
@@ -201,26 +201,26 @@ test.each<[string, Partial<Neighbor>, string]>([
   ["a hold time of 2 s", { holdTime: "2s", keepaliveTime: "1s" }, "holdTime: holdTime 2s must be 0 or 3s to 65535s"],
   ["a hold time of a day", { holdTime: "24h", keepaliveTime: "1s" }, "holdTime: holdTime 24h must be 0 or 3s to 65535s"],
   ["a longer keepalive time", { holdTime: "9s", keepaliveTime: "10s" }, "keepaliveTime: keepaliveTime 10s is longer than holdTime 9s"],
-  ["a duration that is none", { connectTime: "soon" }, 'connectTime: connectTime "soon" is not a duration such as 30s'],
-  ["a connect time of parts", { connectTime: "1500ms" }, "connectTime: connectTime 1500ms must be 1s to 65535s in whole seconds"],
+  ["an invalid duration", { connectTime: "soon" }, 'connectTime: connectTime "soon" is not a duration such as 30s'],
+  ["a connect time with a fraction", { connectTime: "1500ms" }, "connectTime: connectTime 1500ms must be 1s to 65535s in whole seconds"],
   ["a connect time of 0", { connectTime: "0s" }, "connectTime: connectTime 0s must be 1s to 65535s in whole seconds"],
   ["a password with a space", { password: "a b" }, "password: Password has a character other than printable ASCII without spaces"],
   ["a password with a line in it", { password: "a\nb" }, "password: Password has a character other than printable ASCII without spaces"],
   ["a long password", { password: "x".repeat(81) }, "password: Password has more than 80 characters"],
   ["two passwords", { password: "a", passwordSecret: "tor" }, "passwordSecret: Set password or passwordSecret, not both"],
   ["a Secret not read yet", { passwordSecret: "other" }, "passwordSecret: Secret other has not been read yet (for now)"],
-  ["a Secret that cannot be", { passwordSecret: "Tor\n" }, 'passwordSecret: passwordSecret "Tor\\n" is not a valid Secret name'],
+  ["an invalid Secret name", { passwordSecret: "Tor\n" }, 'passwordSecret: passwordSecret "Tor\\n" is not a valid Secret name'],
   ["BFD out of range", { bfd: { receiveInterval: 9 } }, "bfd.receiveInterval: receiveInterval 9 is not a whole number from 10 to 60000"],
   [
     "a BFD multiplier of 1",
     { bfd: { detectMultiplier: 1 } },
     "bfd.detectMultiplier: detectMultiplier 1 is not a whole number from 2 to 255",
   ],
-])("a neighbor with %s is refused", (_, neighbor, problem) => {
+])("a neighbor with %s is rejected", (_, neighbor, problem) => {
   expect(ofNeighbor(neighbor)).toEqual([`spec.neighbors[0].${problem}`]);
 });
 
-test("a Secret that is missing, or holds what no password can be, is the neighbor's problem until it is fixed", () => {
+test("a Secret that is missing or has an invalid password is a problem of the neighbor", () => {
   const problem = { passwords: new Map([["tor", { problem: "Secret tor not found" }]]) };
   expect(ofNeighbor({ passwordSecret: "tor" }, problem)).toEqual(["spec.neighbors[0].passwordSecret: Secret tor not found (for now)"]);
   const odd = { passwords: new Map([["tor", { password: "geheim nis" }]]) };

@@ -53,25 +53,25 @@ test.each<[string, Partial<L2VNI["spec"]>]>([
   ["with nothing but a VNI", {}],
   ["with the highest VNI", { vni: 16_777_215 }],
   ["with a VRF of 15 characters", { vrf: "a23456789012345" }],
-  ["in a VRF that is there", { vrf: "red" }],
-  ["in a VRF called like the VXLAN device of a VNI that is not there", { vrf: "vni1" }],
+  ["in an existing VRF", { vrf: "red" }],
+  ["in a VRF called like the VXLAN device of a missing VNI", { vrf: "vni1" }],
   ["on a bridge of its own", { hostmaster: linux({ autoCreate: true }) }],
   ["on a named bridge", { hostmaster: linux({ name: "br0" }) }],
   ["on Open vSwitch", { hostmaster: ovs({ autoCreate: true }) }],
-  ["on a bridge of Open vSwitch that is not there yet", { hostmaster: ovs({ name: "br-ex" }) }],
+  ["on an Open vSwitch bridge that does not exist yet", { hostmaster: ovs({ name: "br-ex" }) }],
   ["with a gateway", { l2gatewayips: ["192.0.2.1/24"] }],
   ["with a gateway in a /31, where both addresses are usable", { l2gatewayips: ["192.0.2.0/31"] }],
   ["with a gateway whose last octet is 0 or 255 inside a larger subnet", { l2gatewayips: ["10.0.0.255/22"] }],
   ["with a gateway in a /127", { l2gatewayips: ["2001:db8::1/127"] }],
   ["with a gateway in each family", { l2gatewayips: ["2001:db8::1/64", "192.0.2.1/24"] }],
-])("an L2VNI %s is fine", (_, spec) => {
+])("an L2VNI %s is valid", (_, spec) => {
   expect(ofL2(spec)).toEqual([]);
 });
 
 test.each<[string, Partial<L2VNI["spec"]>, string]>([
   ["VNI 0", { vni: 0 }, "spec.vni: VNI 0 is not a whole number from 1 to 16777215"],
   ["VNI past 24 bits", { vni: 16_777_216 }, "spec.vni: VNI 16777216 is not a whole number from 1 to 16777215"],
-  ["a VNI that is no whole number", { vni: 1.5 }, "spec.vni: VNI 1.5 is not a whole number from 1 to 16777215"],
+  ["a VNI that is not an integer", { vni: 1.5 }, "spec.vni: VNI 1.5 is not a whole number from 1 to 16777215"],
   ["VXLAN port 0", { vxlanport: 0 }, "spec.vxlanport: VXLAN port 0 is not a whole number from 1 to 65535"],
   [
     "V2 a VRF that starts with a digit",
@@ -84,7 +84,7 @@ test.each<[string, Partial<L2VNI["spec"]>, string]>([
   ["a VRF called like its own bridge", { vrf: "br-pe-100" }, "spec.vrf: VRF name br-pe-100 is also a link name of its VNI"],
   ["a VRF called like its own veth", { vrf: "pe-100" }, "spec.vrf: VRF name pe-100 is also a link name of its VNI"],
   ["a VRF called like the VTEP's device", { vrf: "lound" }, "spec.vrf: VRF name lound is reserved for the router"],
-  ["a VRF called like an interface there", { vrf: "eth1" }, "spec.vrf: VRF name eth1 is already used by an interface of the router"],
+  ["a VRF called like an existing interface", { vrf: "eth1" }, "spec.vrf: VRF name eth1 is already used by an interface of the router"],
   [
     "V6 an unknown hostmaster",
     { hostmaster: { type: "macvlan" as never } },
@@ -116,11 +116,15 @@ test.each<[string, Partial<L2VNI["spec"]>, string]>([
     'spec.hostmaster.ovsBridge.name: Bridge name "-br" must start with a letter and have only letters, digits, ".", "_" and "-" in it',
   ],
   [
-    "a bridge that is not there",
+    "a missing bridge",
     { hostmaster: linux({ name: "eth2" }) },
     "spec.hostmaster.linuxBridge.name: Interface eth2 not present on node (for now)",
   ],
-  ["a bridge that is none", { hostmaster: linux({ name: "eth0" }) }, "spec.hostmaster.linuxBridge.name: Interface eth0 is not a bridge"],
+  [
+    "a link that is not a bridge",
+    { hostmaster: linux({ name: "eth0" }) },
+    "spec.hostmaster.linuxBridge.name: Interface eth0 is not a bridge",
+  ],
   [
     "V8 a gateway without length",
     { l2gatewayips: ["192.0.2.1"] },
@@ -136,8 +140,8 @@ test.each<[string, Partial<L2VNI["spec"]>, string]>([
     { l2gatewayips: ["192.0.2.1/24", "10.0.0.1/8"] },
     "spec.l2gatewayips: l2gatewayips 192.0.2.1/24 and 10.0.0.1/8 are both IPv4; at most one IPv4 and one IPv6",
   ],
-  ["a gateway of no use", { l2gatewayips: ["ff02::1/64"] }, "spec.l2gatewayips[0]: Gateway ff02::1/64 is a multicast address"],
-])("an L2VNI with %s is refused", (_, spec, problem) => {
+  ["an unusable gateway", { l2gatewayips: ["ff02::1/64"] }, "spec.l2gatewayips[0]: Gateway ff02::1/64 is a multicast address"],
+])("an L2VNI with %s is rejected", (_, spec, problem) => {
   expect(ofL2(spec)).toEqual([problem]);
 });
 
@@ -152,7 +156,7 @@ test.each([
   ["240.0.0.1/24", "is in 240.0.0.0/4, which hosts do not accept"],
   ["255.255.255.255/24", "is in 240.0.0.0/4, which hosts do not accept"],
   ["0.1.2.3/24", "is in 0.0.0.0/8, which hosts do not accept"],
-])("gateway %s is refused because no host can use it", (gateway, why) => {
+])("gateway %s is rejected because no host can use it", (gateway, why) => {
   expect(ofL2({ l2gatewayips: [gateway] })).toEqual([`spec.l2gatewayips[0]: Gateway ${gateway} ${why}`]);
 });
 
@@ -169,7 +173,7 @@ test("an IPv4 gateway is accepted exactly if a host can have another address of 
   );
 });
 
-test("an L2VNI without a VRF is judged by its own name", () => {
+test("an L2VNI without a VRF is validated with its own name", () => {
   expect(ofL2({}, "tenant-network-a")).toEqual(['spec.vrf: VRF name "tenant-network-a" has more than 15 characters']);
   expect(ofL2({}, "10-red")).toEqual([expect.stringContaining("must start with a letter")]);
 });
@@ -211,7 +215,7 @@ test.each<[string, Partial<L3VNI["spec"]>]>([
   ["without a session, in a VRF called like the veth that it does not have", { vrf: "pe-100" }],
   ["with a session", { hostsession: hostSession() }],
   ["with route targets", { exportRTs: ["64514:100", "192.0.2.1:7"], importRTs: ["4200000000:5"] }],
-])("an L3VNI %s is fine", (_, spec) => {
+])("an L3VNI %s is valid", (_, spec) => {
   expect(ofL3(spec)).toEqual([]);
 });
 
@@ -244,7 +248,7 @@ test.each<[string, Partial<L3VNI["spec"]>, string]>([
     { hostsession: { ...hostSession(), hostasn: 64514 } },
     "spec.hostsession.hostasn: AS number of the host 64514 must differ from asn",
   ],
-])("an L3VNI with %s is refused", (_, spec, problem) => {
+])("an L3VNI with %s is rejected", (_, spec, problem) => {
   expect(ofL3(spec)).toEqual([problem]);
 });
 
@@ -254,7 +258,7 @@ test.each<[string, Partial<HostSession>]>([
   ["in both", { localcidr: { ipv4: "192.169.10.0/24", ipv6: "2001:db8::/64" } }],
   ["in a prefix with host bits", { localcidr: { ipv4: "192.169.10.7/24" } }],
   ["in IPv4 link-local", { localcidr: { ipv4: "169.254.1.0/30" } }],
-])("a session %s is fine", (_, session) => {
+])("a session %s is valid", (_, session) => {
   expect(ofSession(session)).toEqual([]);
 });
 
@@ -283,7 +287,7 @@ test.each<[string, Partial<HostSession>, string]>([
     { localcidr: { ipv6: "fe80::/64" } },
     "localcidr.ipv6: localcidr.ipv6 fe80::/64 cannot be used: fe80::1 is a link-local address, which is ambiguous without an interface",
   ],
-])("a session with %s is refused", (_, session, problem) => {
+])("a session with %s is rejected", (_, session, problem) => {
   expect(ofSession(session)).toEqual([`spec.hostsession.${problem}`]);
 });
 
@@ -301,6 +305,6 @@ test.each([
   ["a\n\u0007b", ["spec.rawConfig: rawConfig has a control character in line 2"]],
   ["a\u0000", ["spec.rawConfig: rawConfig has a control character in line 1"]],
   ["x".repeat(5000), ["spec.rawConfig: rawConfig has more than 4096 characters in line 1"]],
-])("of the raw configuration %j is said: %j", (rawConfig, problems) => {
+])("the raw configuration %j has the problems %j", (rawConfig, problems) => {
   expect(texts(rawConfigProblems({ rawConfig, priority: 0 }))).toEqual(problems);
 });
