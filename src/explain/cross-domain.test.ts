@@ -134,19 +134,19 @@ test("a healthy cluster has no causes", () => {
   expect(healthOf(graph, "Service/shop/web")).toBe("Healthy");
 });
 
-test("a Service lacks a node because of a link of that node's router, though its own session is up", () => {
+test("a link of a node's router is the cause for a Service of that node, although its own session is up", () => {
   const graph = graphOf({ n1: { fabric: "Active", link: "NoCarrier" } });
   expect(causesOf(graph)).toEqual(["Down Link/eth1@n1 NoCarrier"]);
   expect(healthOf(graph, "Service/shop/web")).toBe("Degraded");
   expect(graph.why("Service/shop/web")?.causes.map(({ id }) => id)).toEqual(["Link/eth1@n1"]);
 });
 
-test("a session that both of its ends report is one cause", () => {
+test("a session that both ends report is one cause", () => {
   const graph = graphOf({ n1: { host: "Active" } });
   expect(causesOf(graph)).toEqual([`Down BGPPeer/${BALANCER}/router@n1 SessionActive`]);
 });
 
-test("a peer that no node has a session with is one cause, and a refused one is as well", () => {
+test("a peer without any session is one cause, and so is a rejected peer", () => {
   expect(causesOf(graphOf({ n1: { host: "Active" }, n2: { host: "Active" } }))).toEqual([`Down BGPPeer/${BALANCER}/router NoSession`]);
   const leftOut = { bgpStatus: "Unknown", conditions: [condition("Reported", "False", "NotConfigured", "FRR has no such neighbor")] };
   const failure = {
@@ -168,7 +168,7 @@ test("a peer that no node has a session with is one cause, and a refused one is 
   expect(causesOf(rejected)).toEqual([`Down BGPPeer/${BALANCER}/router ValidationFailed`]);
 });
 
-test("the load balancer's FRR is to blame for what both ends of its sessions say", () => {
+test("the load balancer's FRR is the cause for both ends of its sessions", () => {
   const session = {
     bgpStatus: "Unknown",
     conditions: [condition("Reported", "False", "FRRUnavailable", "FRR on the node does not answer")],

@@ -122,7 +122,7 @@ const others: fc.Arbitrary<[Kind, KubeObject]> = fc.constantFrom(
 
 const cluster = fc.array(fc.oneof(...CUSTOM_KINDS.map(objects), service, others), { maxLength: 25 });
 
-test("no object that a server could hold is too strange for the explainers, and what they say is whole", () => {
+test("no object that a server can store breaks the explainers, and their statements are complete", () => {
   const explainers = explainersOf(CONFIG_NAMESPACES);
   fc.assert(
     fc.property(cluster, (objects) => {
@@ -136,7 +136,7 @@ test("no object that a server could hold is too strange for the explainers, and 
   );
 });
 
-test("whatever is not well has a cause", () => {
+test("every unhealthy component has a cause", () => {
   fc.assert(
     fc.property(cluster, (objects) => {
       const graph = new CauseGraph(explainersOf(CONFIG_NAMESPACES));

@@ -97,7 +97,7 @@ test.each<[Health[], Health]>([
   [["Unknown", "Down"], "Unknown"],
   [["Down", "Down"], "Down"],
   [["Degraded", "Down"], "Degraded"],
-])("with alternatives that are %j it is %s", (alternatives, health) => {
+])("a component with the alternatives %j is %s", (alternatives, health) => {
   const names = alternatives.map((_, at) => `way-${at}`);
   const graph = graphOf(part("top", "Healthy", oneOf(...names)), ...alternatives.map((one, at) => part(`way-${at}`, one)));
   expect(graph.verdict("Part/top")?.health).toBe(health);
@@ -108,7 +108,7 @@ test("a part that is down leaves the whole degraded", () => {
   expect(graph.verdict("Part/node")?.health).toBe("Degraded");
 });
 
-test("of a circle in which each explains the other, the one that was unwell first is to blame", () => {
+test("in a cycle of dependencies the component that was unhealthy first is the cause", () => {
   const graph = graphOf(
     part("hen", "Down", { ...dependencies("egg"), since: "2026-01-01T00:00:02Z" }),
     part("egg", "Down", { ...dependencies("hen"), since: "2026-01-01T00:00:01Z" }),
@@ -117,7 +117,7 @@ test("of a circle in which each explains the other, the one that was unwell firs
   expect(graph.why("Part/hen")?.causes.map(({ id }) => id)).toEqual(["Part/egg"]);
 });
 
-test("the worst comes first, then what troubles most", () => {
+test("causes are sorted by health, then by the number of symptoms", () => {
   const graph = graphOf(
     part("a", "Degraded"),
     part("b", "Down"),
@@ -176,7 +176,7 @@ const anyPart = fc.record(
 );
 const change = fc.oneof({ arbitrary: anyPart, weight: 4 }, { arbitrary: name, weight: 1 });
 
-test("after any changes the graph says what one made of the same objects says", () => {
+test("after any changes the graph equals one that is built from the same objects", () => {
   fc.assert(
     fc.property(fc.array(change, { maxLength: 40 }), (changes) => {
       const grown = new CauseGraph(explainers);
@@ -233,7 +233,7 @@ test("touched() returns exactly the components whose health has changed, also th
   expect([...graph.touched()]).toEqual([]);
 });
 
-test("an object that an explainer stumbles over is not known to be well, and costs the others nothing", () => {
+test("an object that makes an explainer throw is Unknown, and does not affect others", () => {
   const stumbling = explainer(Part, ({ metadata: { name }, health }) => {
     if (name === "strange") throw new TypeError("nothing is not iterable");
     return [{ component: { kind: "Part", name }, domain: "router", health } satisfies HealthStatement];

@@ -39,7 +39,7 @@ function statements(conditions?: NonNullable<Node["status"]>["conditions"]) {
   return { health: graph.verdict("Node/n1")?.health, causes: graph.causes() };
 }
 
-test("a node whose kubelet is not ready is to blame, with the kubelet's words", () => {
+test("a node whose kubelet is not ready is the cause, with the kubelet's message", () => {
   const kubelet = { reason: "KubeletNotReady", message: "PLEG is not healthy", lastTransitionTime: "2026-01-01T00:00:00Z" };
   expect(statements([{ type: "Ready", status: "False", ...kubelet }])).toMatchObject({
     health: "Down",

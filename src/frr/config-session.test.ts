@@ -64,7 +64,7 @@ test("connections that a pass left open are closed before the next one opens its
   expect(daemons.closed).toBe(1);
 });
 
-test("contexts are entered once, and left only where FRR would not find the next one", async () => {
+test("contexts are entered once, and left only if FRR requires it for the next one", async () => {
   await sendAll(diff([], parse(`${INSTANCES}bfd\n profile a\n exit\n profile b\n exit\nexit\n`)));
   expect(daemons.sent.map((line) => line.replace("frr> ", ""))).toEqual([
     "configure terminal",
@@ -103,7 +103,7 @@ test("after a rejection every line starts at the top level: FRR may have left th
   ]);
 });
 
-test("a line whose context mgmtd forgot is sent again from the top level", async () => {
+test("a line whose context mgmtd lost is sent again from the top level", async () => {
   let forgotten = 0;
   daemons.reject = (line) =>
     line === "vni 100" && forgotten++ === 0
@@ -130,10 +130,10 @@ test("a daemon that left mgmtd during a commit is a failure of FRR, not of the l
   await expect(sendAll(diff([], parse("vrf red\n vni 100\nexit-vrf\n")))).rejects.toMatchObject({ name: "VtyError", code: "Closed" });
 });
 
-describe("an instance that waits for its VNI to go", () => {
+describe("an instance that waits for the removal of its VNI", () => {
   const removal = diff(parse("vrf red\n vni 100\nexit-vrf\nrouter bgp 1 vrf red\nexit\n"), []);
 
-  test("is asked for again until bgpd has forgotten the VNI", async () => {
+  test("is sent again until bgpd has removed the VNI", async () => {
     daemons.reject = (line) =>
       line.startsWith("no router") && tries() < 4 ? { status: 13, text: "% Please unconfigure l3vni 100\n" } : undefined;
     const sent = sendAll(removal);

@@ -6,7 +6,7 @@ import type { ConfigLine } from "./fragment.ts";
 
 const withoutBangs = (text: string) => text.split("\n").filter((line) => line.trim() !== "!");
 
-describe("what bgpd 8.4 prints", () => {
+describe("the output of bgpd 8.4", () => {
   const printed = `frr version 8.4.4
 frr defaults traditional
 !
@@ -53,11 +53,11 @@ exit
     { line: "route-map allowall permit 1", inside: [] },
   ];
 
-  test("is read as contexts and lines, empty contexts included", () => {
+  test("is parsed as contexts and lines, including empty contexts", () => {
     expect(parse(printed)).toEqual(read);
   });
 
-  test("is written back the same but for the empty lines", () => {
+  test("is printed unchanged except for empty lines", () => {
     expect(withoutBangs(print(read))).toEqual(withoutBangs(printed));
   });
 });
@@ -74,14 +74,14 @@ test("a BFD profile without lines is a context, and its sibling is not inside it
   ]);
 });
 
-test("a VRF that lingers empty does not take in the line after it", () => {
+test("an empty VRF does not include the line after it", () => {
   expect(parse("vrf red\nexit-vrf\n!\nip nht resolve-via-default\n")).toEqual([
     { line: "vrf red", inside: [] },
     { line: "ip nht resolve-via-default" },
   ]);
 });
 
-test("contexts of an FRR that prints no exit end where the indent does", () => {
+test("contexts without exit end with their indentation", () => {
   expect(parse("router bgp 1\n neighbor a remote-as 2\n!\nroute-map m permit 1\n!\nline vty\n!\nend\n")).toEqual([
     { line: "router bgp 1", inside: [{ line: "neighbor a remote-as 2" }] },
     { line: "route-map m permit 1", inside: [] },
@@ -89,7 +89,7 @@ test("contexts of an FRR that prints no exit end where the indent does", () => {
   ]);
 });
 
-test("an unknown context is known by its indent, or by its exit", () => {
+test("an unknown context is recognized by its indentation or its exit", () => {
   expect(parse("gadget one\n color red\n  deep 1\nexit\ngadget two\nexit\nplain\n")).toEqual([
     { line: "gadget one", inside: [{ line: "color red", inside: [{ line: "deep 1" }] }] },
     { line: "gadget two", inside: [] },
@@ -97,7 +97,7 @@ test("an unknown context is known by its indent, or by its exit", () => {
   ]);
 });
 
-test("text that a person wrote without indents keeps its contexts", () => {
+test("text without indentation keeps its contexts", () => {
   const flat = `router bgp 64514
 neighbor 192.168.11.9 remote-as 64519
 address-family ipv4 unicast
@@ -127,7 +127,7 @@ bgp router-id 10.0.0.9
   ]);
 });
 
-test("comments, carriage returns and the words after end are no lines", () => {
+test("comments, carriage returns and text after end are not lines", () => {
   expect(parse("! a note\r\n# another\r\nhostname a\r\nend\r\n")).toEqual([{ line: "hostname a" }]);
 });
 

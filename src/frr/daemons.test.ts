@@ -4,12 +4,12 @@ import { daemonsOf, ownersOf } from "./daemons.ts";
 const BEFORE = { major: 8 };
 const SINCE = { major: 10 };
 
-test("mgmtd is there from FRR 10 on, and starts first", () => {
+test("mgmtd exists since FRR 10, and starts first", () => {
   expect(daemonsOf(BEFORE)).toEqual(["zebra", "bgpd", "bfdd", "staticd"]);
   expect(daemonsOf(SINCE)).toEqual(["mgmtd", "zebra", "bgpd", "bfdd", "staticd"]);
 });
 
-describe("a line goes to its owner", () => {
+describe("a line is sent to its daemon", () => {
   test.each([
     ["router bgp 64512 vrf red", ["bgpd"], ["bgpd"]],
     ["no router bgp 64512", ["bgpd"], ["bgpd"]],
@@ -30,7 +30,7 @@ describe("a line goes to its owner", () => {
   });
 });
 
-test("a line that every daemon has for itself goes to all", () => {
+test("a line that every daemon has is sent to all", () => {
   expect(ownersOf(BEFORE)("log syslog")).toEqual(daemonsOf(BEFORE));
   expect(ownersOf(SINCE)("hostname leaf")).toEqual(daemonsOf(SINCE));
 });

@@ -30,11 +30,11 @@ const within = (text: string, before: string, after: string) => {
   return text.replace(before, after);
 };
 
-test("nothing is sent when everything is there, in whatever order", () => {
+test("equal configurations in any order need no line", () => {
   expect(sent(`hostname a\n${BGP}`, `${BGP}hostname a\n`)).toEqual([]);
 });
 
-describe("a value in a slot", () => {
+describe("a single-valued line", () => {
   test.each([
     ["bgp router-id 10.0.0.1", "bgp router-id 10.0.0.2"],
     ["neighbor 192.168.11.2 password s3cret", "neighbor 192.168.11.2 password other"],
@@ -45,33 +45,33 @@ describe("a value in a slot", () => {
     expect(sent(BGP, within(BGP, before, after))).toEqual([`router bgp 64514 / ${after}`]);
   });
 
-  test("that is the VNI of a VRF is taken back first, since FRR does not replace it", () => {
+  test("with the VNI of a VRF is removed first, since FRR does not replace it", () => {
     expect(sent("vrf red\n vni 100\nexit-vrf\n", "vrf red\n vni 200\nexit-vrf\n")).toEqual(["vrf red / no vni 100", "vrf red / vni 200"]);
   });
 
-  test("that moves to another VRF is free before it is taken", () => {
+  test("that moves to another VRF is removed before it is added", () => {
     expect(sent("vrf red\n vni 100\nexit-vrf\n", "vrf blue\n vni 100\nexit-vrf\n")).toEqual(["vrf red / no vni 100", "vrf blue / vni 100"]);
   });
 });
 
-describe("taking back", () => {
-  test("removing a neighbor takes one line, whatever its settings", () => {
+describe("removal", () => {
+  test("of a neighbor takes one line, whatever its settings", () => {
     const without = BGP.split("\n")
       .filter((line) => !line.includes("192.168.11.2"))
       .join("\n");
     expect(sent(BGP, without)).toEqual(["router bgp 64514 / no neighbor 192.168.11.2 remote-as 64512"]);
   });
 
-  test("an instance is one line", () => {
+  test("of an instance takes one line", () => {
     expect(sent(BGP, "")).toEqual(["no router bgp 64514"]);
   });
 
-  test("BFD of a neighbor takes its profile along", () => {
+  test("of BFD of a neighbor includes its profile", () => {
     const without = within(BGP, " neighbor 192.168.11.2 bfd\n neighbor 192.168.11.2 bfd profile fast\n", "");
     expect(sent(BGP, without)).toEqual(["router bgp 64514 / no neighbor 192.168.11.2 bfd"]);
   });
 
-  test("a line that begins with no gives the line without it", () => {
+  test("of a line that starts with no is the line without it", () => {
     expect(sent("router bgp 1\n no bgp network import-check\nexit\n", "router bgp 1\nexit\n")).toEqual([
       "router bgp 1 / bgp network import-check",
     ]);
@@ -91,7 +91,7 @@ describe("taking back", () => {
     ]);
   });
 
-  test("leaves alone what FRR says of itself and VRFs that linger", () => {
+  test("skips FRR's own lines and empty VRFs", () => {
     expect(sent("frr version 8.4.4\nhostname vm\nno ip forwarding\nvrf red\nexit-vrf\ninterface eth0\nexit\n", "")).toEqual([]);
   });
 });
@@ -126,7 +126,7 @@ describe("an interface instead of an address", () => {
     ]);
   });
 
-  test("goes with one line", () => {
+  test("is removed with one line", () => {
     expect(sent(unnumbered("external", "bfd", "bfd profile fast"), "router bgp 64500\nexit\n")).toEqual([
       "router bgp 64500 / no neighbor eth0 interface remote-as external",
     ]);
@@ -143,7 +143,7 @@ router bgp 64500
 exit
 `;
 
-test("a prefix that joins another class is one line, and its old class goes after it", () => {
+test("a prefix that moves to another class takes one line, and its old class is removed after it", () => {
   expect(sent(announced("a"), announced("b"))).toEqual([
     "route-map class-b permit 1",
     "route-map class-b permit 1 / set tag 7",
@@ -152,7 +152,7 @@ test("a prefix that joins another class is one line, and its old class goes afte
   ]);
 });
 
-test("a community that 8.4 has a name for is the same by its number", () => {
+test("a community equals its name in FRR 8.4", () => {
   expect(sent("route-map a permit 1\n set community internet 1:1\nexit\n", "route-map a permit 1\n set community 0:0 1:1\nexit\n")).toEqual(
     [],
   );
@@ -212,7 +212,7 @@ exit
     expect(diff(parse(whole), []).map(({ awaitsVniGone }) => awaitsVniGone)).toEqual([false, true, false, false, false]);
   });
 
-  test("a policy goes after its user took another", () => {
+  test("a policy is removed after its user has another", () => {
     const other = whole.replaceAll("fast", "slow");
     expect(sent(whole, other)).toEqual([
       "bfd / profile slow",
@@ -221,7 +221,7 @@ exit
     ]);
   });
 
-  test("a VRF's instance in another AS waits until its VNI is gone, and the VNI comes again", () => {
+  test("an instance of a VRF in another AS waits for the removal of its VNI, which is added again", () => {
     const have = "vrf red\n vni 100\nexit-vrf\nrouter bgp 64514 vrf red\n bgp router-id 1.1.1.1\nexit\n";
     expect(sent(have, have.replace("64514", "64520"))).toEqual([
       "vrf red / no vni 100",
@@ -232,7 +232,7 @@ exit
     ]);
   });
 
-  test("a VRF's instance that bgpd lost is set up without its VNI, so that bgpd makes none of its own", () => {
+  test("an instance of a VRF that bgpd lost is created without its VNI, so that bgpd derives none itself", () => {
     expect(sent("vrf red\n vni 100\nexit-vrf\n", "vrf red\n vni 100\nexit-vrf\nrouter bgp 1 vrf red\nexit\n")).toEqual([
       "vrf red / no vni 100",
       "router bgp 1 vrf red",
@@ -241,7 +241,7 @@ exit
   });
 });
 
-test("a line that replaced another owner's line does not restore it, until that owner asks again", () => {
+test("a removed line does not restore the line of another owner that it replaced", () => {
   const set = new ConfigSet(entriesOf(parse("router bgp 1 vrf red\n bgp router-id 1.1.1.1\nexit\n"), () => ["frr"]));
   const add = entriesOf(parse("router bgp 2 vrf red\nexit\n"), () => ["frr"]);
   expect(changes(set, { remove: [], add, wanted: () => true }).map(({ send }) => send)).toEqual([

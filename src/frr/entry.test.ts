@@ -13,17 +13,17 @@ test.each([
   ["blanks around it", " hostname a"],
   ["nothing in it", ""],
   ["a comment in it", "! hostname"],
-  ["a way out of its context", "exit"],
-  ["a way out of its address family", "exit-address-family"],
+  ["an exit of its context", "exit"],
+  ["an exit of its address family", "exit-address-family"],
   ["the end", "end"],
-])("a line with %s is refused before anything is made of it", (_, line) => {
+])("a line with %s is rejected", (_, line) => {
   expect(() => entriesOf([{ line }], everywhere)).toThrow(TypeError);
   expect(() =>
     entriesOf([{ line: "router bgp 1", inside: [{ line: "address-family ipv4 unicast", inside: [{ line }] }] }], everywhere),
   ).toThrow(TypeError);
 });
 
-test("a shared line is one entry for each daemon that takes it", () => {
+test("a shared line is one entry per daemon", () => {
   expect(entriesOf([{ line: "hostname a" }], () => ["zebra", "bgpd"]).map(({ key }) => key)).toEqual([
     "zebra\nhostname a",
     "bgpd\nhostname a",
@@ -40,7 +40,7 @@ test("passwords are masked wherever a line is shown", () => {
   expect(masked("password s3cret\nenable password s3cret")).toBe("password ***\nenable password ***");
 });
 
-test("a sentence of FRR about a password stays readable", () => {
+test("a message of FRR about a password stays readable", () => {
   const text = "bgpd: cannot set the TCP MD5 password of 10.0.0.1: protocol not available";
   expect(masked(text)).toBe(text);
 });

@@ -40,7 +40,7 @@ export class FrrInstance {
   readonly name: string;
   readonly runDirectory: string;
   readonly stateDirectory: string;
-  /** The configuration that the daemons read at start, written by whoever configures the router. */
+  /** The configuration that the daemons read at start, written by the agent. */
   readonly bootFile: string;
   readonly router: FrrClient;
   readonly exec: FrrExec;

@@ -17,8 +17,8 @@ afterEach(() => {
 
 describe("a log", () => {
   test.each([
-    ["is not there", undefined, []],
-    ["is as large as it may be", "12345678", ["bgpd.log"]],
+    ["is missing", undefined, []],
+    ["has exactly the maximum size", "12345678", ["bgpd.log"]],
     ["is larger", "123456789", ["bgpd.log", "bgpd.log.1"]],
   ])("that %s leaves %j", async (_, text, files) => {
     if (text !== undefined) writeFileSync(path, text);
@@ -42,7 +42,7 @@ function fill(file: string): void {
   truncateSync(file, 11 * 1024 * 1024);
 }
 
-test("checks logs again and again until the signal; one that fails is reported once and stops no other", async () => {
+test("checks logs until the signal; a failure is reported once and does not affect other logs", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   const stop = new AbortController();
   const errors: string[] = [];

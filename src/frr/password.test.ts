@@ -13,6 +13,6 @@ test.each([
   ["geheim\n", "has a character other than printable ASCII without spaces"],
   ["\u0000", "has a character other than printable ASCII without spaces"],
   ["geheím", "has a character other than printable ASCII without spaces"],
-])("%j is none: it %s", (password, problem) => {
+])("%j is not a password: it %s", (password, problem) => {
   expect(passwordProblem(password)).toBe(problem);
 });

@@ -60,7 +60,7 @@ test("restarts a daemon that dies within two seconds, and leaves the others alon
   await stop();
 });
 
-test("one that we are connected to is not looked at before it dies", async () => {
+test("does not probe a daemon with an open connection", async () => {
   const { dead, checks, connected, lose, restarts, stop } = daemons(["bgpd"]);
   connected.set("bgpd", new Set());
   await vi.advanceTimersByTimeAsync(2_000);
@@ -112,7 +112,7 @@ test("tolerates a short silence, and restarts a daemon that stays silent", async
   await stop();
 });
 
-test("it ends with the signal, and starts nothing after it", async () => {
+test("stops with the signal, and starts nothing after it", async () => {
   const { dead, restarts, stop } = daemons(["bgpd"]);
   await stop();
   dead.add("bgpd");

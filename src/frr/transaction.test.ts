@@ -8,7 +8,7 @@ import { ownersOf } from "./daemons.ts";
 import { changes, type LineChange } from "./diff.ts";
 import { entriesOf } from "./entry.ts";
 
-/** Takes every line in its own time: bgpd is slow, zebra slower still, and each daemon hears one line at a time. */
+/** Accepts lines slowly: bgpd is slow, zebra slower, and each daemon takes one line at a time. */
 class SlowFrr {
   readonly taken: string[] = [];
   readonly underway = new Set<string>();
@@ -81,14 +81,14 @@ test("sends to two daemons at the same time, but a VNI after its instance and a 
   ]);
 });
 
-test("an instance goes after its VNI, and a profile after the instance that used it", async () => {
+test("removes an instance after its VNI, and a profile after its instance", async () => {
   const { attempt, list, set } = attempted(RED, "");
   expect(await attempt.send(list)).toBeUndefined();
   expect(frr.taken).toEqual(["no vni 100", "no router bgp 1 vrf red", "no bfd"]);
   expect([...set]).toEqual([]);
 });
 
-test("a rejection stops every daemon, and all that was taken is taken back", async () => {
+test("a rejection stops every daemon, and all accepted lines are rolled back", async () => {
   frr.rejects = "neighbor 10.0.0.2 bfd";
   const { attempt, list, set } = attempted("hostname a\n", `hostname a\n${RED}`);
   expect(await attempt.send(list)).toEqual({ line: "router bgp 1 vrf red / neighbor 10.0.0.2 bfd", daemon: "bgpd", text: "no" });
@@ -97,7 +97,7 @@ test("a rejection stops every daemon, and all that was taken is taken back", asy
   expect(set.filter(({ line }) => line !== "hostname a")).toEqual([]);
 });
 
-test("a daemon that goes away stops the others, and is no rejection", async () => {
+test("a daemon that disconnects stops the others, and is no rejection", async () => {
   frr.dies = "bgp router-id 1.1.1.1";
   const { attempt, list } = attempted("", RED);
   await expect(attempt.send(list)).rejects.toThrow("bgpd is gone");

@@ -70,7 +70,7 @@ async function ownSockets(): Promise<string[]> {
 }
 
 describe("an answer", () => {
-  test("is text and status, however it is cut", async () => {
+  test("is text and status, however it is split", async () => {
     const sent = { text: "", cuts: [0] };
     const { path } = await bgpd((_line, _answer, socket) => {
       const all = Buffer.concat([Buffer.from(sent.text), Buffer.from([0, 0, 0, 13])]);
@@ -93,7 +93,7 @@ describe("an answer", () => {
     vty.close();
   });
 
-  test("of some megabytes is read whole", async () => {
+  test("of some megabytes is read completely", async () => {
     const text = "0123456789abcde\n".repeat(200_000);
     const { path } = await bgpd((_line, answer) => answer(0, text));
     const vty = await open(path);
@@ -141,7 +141,7 @@ describe("an answer", () => {
 });
 
 describe("lines", () => {
-  test("go out one at a time, in order", async () => {
+  test("are sent one at a time, in order", async () => {
     let waiting = 0;
     const { path, heard } = await bgpd((line, answer) => {
       expect(++waiting).toBe(1);
@@ -176,7 +176,7 @@ describe("lines", () => {
     vty.close();
   });
 
-  test("that find mgmtd busy are sent again until it has time", async () => {
+  test("are sent again while mgmtd is busy", async () => {
     let times = 0;
     const { path, heard } = await bgpd((_line, answer) =>
       ++times < 4 ? answer(255, "% command failed, could not lock candidate DS\n") : answer(0),
@@ -187,7 +187,7 @@ describe("lines", () => {
     vty.close();
   });
 
-  test("that find mgmtd busy for longer than an answer may take are sent again all the same: it answers", async () => {
+  test("are sent again while mgmtd is busy for longer than the answer timeout", async () => {
     const until = performance.now() + 1_500;
     const { path } = await bgpd((line, answer) =>
       line !== "enable" && performance.now() < until ? answer(255, "% command failed, could not lock running DS\n") : answer(0, "done"),
@@ -196,7 +196,7 @@ describe("lines", () => {
     expect(await vty.run("vni 100", never)).toEqual({ status: 0, text: "done" });
   });
 
-  test("that find mgmtd busy are sent again, also with the message of later versions", async () => {
+  test("are sent again while mgmtd is busy, also with the message of later versions", async () => {
     let times = 0;
     const { path } = await bgpd((line, answer) =>
       line !== "enable" && ++times < 4 ? answer(13, "% could not lock candidate DS\n") : answer(0, "done"),
@@ -205,7 +205,7 @@ describe("lines", () => {
     expect(await vty.run("vni 100", never)).toEqual({ status: 0, text: "done" });
   });
 
-  test("that find mgmtd busy for too long fail with its message", async () => {
+  test("fail with the message of mgmtd if it is busy for too long", async () => {
     const { path } = await bgpd((_line, answer) => answer(255, "% command failed, could not lock running DS\n"));
     const vty = await open(path, 1_000);
     await expect(vty.run("vni 100", never)).rejects.toMatchObject({ code: "Timeout", text: "command failed, could not lock running DS" });
@@ -213,7 +213,7 @@ describe("lines", () => {
 });
 
 describe("a daemon", () => {
-  test("that does not answer in time costs the connection, and those who wait behind", async () => {
+  test("that does not answer in time loses the connection, with all queued requests", async () => {
     const { path } = await bgpd(() => {});
     const vty = await open(path);
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
@@ -230,7 +230,7 @@ describe("a daemon", () => {
     expect(vty.open).toBe(false);
   });
 
-  test("that answers while this process is stalled has answered in time", async () => {
+  test("that answers while this process is suspended has answered in time", async () => {
     const { path } = await bgpd((line, answer) => {
       answer(0, "done");
       if (line !== "enable") for (const until = performance.now() + 300; performance.now() < until;);
@@ -240,7 +240,7 @@ describe("a daemon", () => {
     vty.close();
   });
 
-  test("that goes away fails what is under way and what comes after", async () => {
+  test("that disconnects fails running and later requests", async () => {
     const { path } = await bgpd((_line, _answer, socket) => socket.end("half an ans"));
     const vty = await open(path);
     const closed = { code: "Closed", text: "the daemon closed the connection" };
@@ -248,7 +248,7 @@ describe("a daemon", () => {
     await expect(vty.run("show", never)).rejects.toMatchObject(closed);
   });
 
-  test("that closes the connection in the middle of a password is reported without it", async () => {
+  test("that disconnects during a password is reported without the password", async () => {
     const { path } = await bgpd((_line, _answer, socket) => socket.end());
     const vty = await open(path);
     const error: unknown = await vty.run("neighbor 192.0.2.1 password hunter2", never).catch((error: unknown) => error);
@@ -275,7 +275,7 @@ describe("a caller", () => {
     expect(vty.open).toBe(false);
   });
 
-  test("that closes ends the session at once, also while a process that another thread starts has a copy of the socket", async () => {
+  test("that closes ends the session at once, also while a child process has a copy of the socket", async () => {
     const ended = vi.fn<() => void>();
     const { path } = await bgpd((_line, answer, socket) => {
       socket.once("end", ended);
@@ -310,7 +310,7 @@ describe("a caller", () => {
 });
 
 describe("a router", () => {
-  test("reconnects after a daemon was away, and shares the connection", async () => {
+  test("reconnects after a daemon restart, and shares the connection", async () => {
     const router = new FrrClient({ directory });
     const first = await bgpd((_line, answer) => answer(0, "first"));
     const [one, same] = await Promise.all([router.vty("bgpd", never), router.vty("bgpd", never)]);
@@ -347,7 +347,7 @@ describe("a router", () => {
     expect(await router.identity("bgpd")).not.toBe(before);
   });
 
-  test("knows by its connection that a daemon still runs, and that another has come", async () => {
+  test("detects by its connection whether a daemon still runs or was replaced", async () => {
     const router = new FrrClient({ directory });
     expect(router.connection("bgpd")).toBeUndefined();
     const first = await bgpd(() => {});

@@ -50,7 +50,7 @@ table bridge docker {
 	}
 }`;
 
-test("reports nothing of what a node usually has", () => {
+test("reports nothing on a usual node", () => {
   const sections = Object.entries(USUAL).map(([name, lines]) => fc.subarray([...lines]).map((some) => `# ${name}\n${some.join("\n")}\n`));
   fc.assert(
     fc.property(fc.tuple(...sections), (texts) => found("router", texts.join("")).length === 0),

@@ -19,7 +19,7 @@ const eth1 = link("eth1", "", {
 const routes = { eth1: [{ family: 4 as const, args: ["0.0.0.0/0", "via", "192.0.2.1", "dev", "eth1"] }] };
 
 describe("an interface of the node", () => {
-  test("moves with its addresses and routes, and keeps its alias in ours", () => {
+  test("moves with its addresses and routes, and keeps its alias within ours", () => {
     expect(typedCommands(plan([want], snapshot({ host: [eth1], routes })))).toEqual([
       "host: ip link set dev eth1 alias plumbline:Underlay/u moved was uplink to rack 7 netns perouter",
       "router: ip link set dev eth1 up",
@@ -31,20 +31,20 @@ describe("an interface of the node", () => {
     ]);
   });
 
-  test("is only kept up once it has moved", () => {
+  test("is only set up after it has moved", () => {
     const moved = { ...eth1, alias: "plumbline:Underlay/u moved was uplink to rack 7" };
     expect(typedCommands(plan([want], snapshot({ router: [moved] })))).toEqual([]);
     expect(typedCommands(plan([want], snapshot({ router: [{ ...moved, up: false }] })))).toEqual(["router: ip link set dev eth1 up"]);
   });
 
-  test("passes to another owner without moving", () => {
+  test("changes its owner without moving", () => {
     const moved = { ...eth1, alias: "plumbline:Underlay/old moved was uplink to rack 7" };
     expect(typedCommands(plan([want], snapshot({ router: [moved] })))).toEqual([
       "router: ip link set dev eth1 alias plumbline:Underlay/u moved was uplink to rack 7",
     ]);
   });
 
-  test("that came back by itself when its namespace was deleted is not moved away, and has its own alias again", () => {
+  test("that the kernel moved back with the deletion of its namespace stays, and gets its own alias again", () => {
     const back = link("eth1", "", { alias: "plumbline:Underlay/u moved was uplink to rack 7" });
     expect(typedCommands(planRemoval([{ ...want, netns: "host" }], snapshot({ host: [back] })))).toEqual([
       "host: ip link set dev eth1 alias uplink to rack 7",
@@ -67,17 +67,17 @@ describe("an interface of the node", () => {
     expect(typedCommands(planRemoval([want], have))).toEqual([]);
   });
 
-  test("must be somewhere", () => {
+  test("must exist", () => {
     expect(plan([want], snapshot({})).rejected).toMatchObject({ code: "Rejected", message: "eth1: Interface eth1 not present on node" });
   });
 
-  test("is not one that we have created", () => {
+  test("must not be a link of ours", () => {
     expect(plan([want], snapshot({ host: [link("eth1", "bridge")] })).rejected?.text).toContain("this link was created by plumbline");
   });
 });
 
 describe("routes through an interface", () => {
-  test("are the configured ones, those without a gateway first", () => {
+  test("include the configured ones, those without a gateway first", () => {
     const printed = [
       {
         type: "unicast",
@@ -127,7 +127,7 @@ describe("routes through an interface", () => {
     ]);
   });
 
-  test("of IPv6 leave out what an advertisement brings", () => {
+  test("of IPv6 exclude those of router advertisements", () => {
     const printed = [
       { type: "unicast", dst: "default", gateway: "fe80::1", dev: "eth1", protocol: "ra", metric: 1024, flags: [], pref: "medium" },
       {

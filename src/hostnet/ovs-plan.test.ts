@@ -13,7 +13,7 @@ const liveBridge = link("br-hs-100", "openvswitch", { alias: "", group: "default
 const ours = { name: "br-hs-100", owner, ports: ["br-hs-100", "host-100"] };
 
 describe("a bridge of Open vSwitch", () => {
-  test("is created with its owner, and the leg becomes its port", () => {
+  test("is created with its owner, and the veth becomes its port", () => {
     const planned = plan([leg, bridge], snapshot({ ovs: [] }));
     expect(typedCommands(planned)).toEqual([
       "host: ovs-vsctl add-br br-hs-100 -- br-set-external-id br-hs-100 plumbline L2VNI/red",
@@ -24,7 +24,7 @@ describe("a bridge of Open vSwitch", () => {
     ]);
   });
 
-  test("that is as wanted is left alone", () => {
+  test("that is as wanted is not changed", () => {
     const have = snapshot({ host: [liveBridge, liveLeg], router: [farLeg], ovs: [ours] });
     expect(typedCommands(plan([bridge, leg], have))).toEqual([]);
   });
@@ -43,7 +43,7 @@ describe("a bridge of Open vSwitch", () => {
     expect(typedCommands(planRemoval([bridge], have))).toEqual([]);
   });
 
-  test("of ours is deleted, and a leg is taken out before it is deleted", () => {
+  test("of ours is deleted, and a veth is removed from it before its deletion", () => {
     const have = snapshot({ host: [liveBridge, liveLeg], router: [farLeg], ovs: [ours] });
     expect(typedCommands(planRemoval([leg, bridge], have))).toEqual([
       "host: ovs-vsctl --if-exists del-port host-100",
@@ -52,7 +52,7 @@ describe("a bridge of Open vSwitch", () => {
     ]);
   });
 
-  test("does not go on listing a leg that was deleted with the other one", () => {
+  test("does not keep a port whose veth was deleted with its peer", () => {
     const have = snapshot({ host: [liveBridge, liveLeg], router: [farLeg], ovs: [{ ...ours, owner: undefined }] });
     expect(typedCommands(planRemoval([{ netns: "router", name: "pe-100" }, leg], have))).toEqual([
       "host: ovs-vsctl --if-exists del-port host-100",
@@ -60,7 +60,7 @@ describe("a bridge of Open vSwitch", () => {
     ]);
   });
 
-  test("loses a leg that is wanted elsewhere", () => {
+  test("loses a port that is wanted elsewhere", () => {
     const have = snapshot({ host: [liveBridge, liveLeg, link("br0", "bridge")], router: [farLeg], ovs: [ours] });
     expect(typedCommands(plan([{ ...leg, master: "br0" }], have))).toEqual([
       "host: ovs-vsctl --if-exists del-port host-100",

@@ -3,7 +3,7 @@ import { aliasBefore, createdAlias, linkOwnership, movedAlias } from "./ownershi
 
 const longest = `L2VNI/${"n".repeat(253)}`;
 
-test("the longest name of a resource makes a mark that the kernel takes", () => {
+test("the alias for the longest name of a resource fits into the kernel limit", () => {
   const alias = createdAlias(longest);
   expect(alias.length).toBeLessThan(256);
   expect(linkOwnership({ alias })).toBe("created");

@@ -40,11 +40,11 @@ const run = (want: readonly DesiredLink[], have: Snapshot) => {
   return typedCommands(planned);
 };
 
-describe("from nothing", () => {
+describe("creation", () => {
   test.for<[string, DesiredLink, string[]]>([
     ["a bridge", bridge, ["link add name br-pe-100 group 7017 type bridge", "link set dev br-pe-100 alias plumbline:L2VNI/red up"]],
     [
-      "a dummy with addresses",
+      "of a dummy with addresses",
       { netns: "router", name: "lound", type: "dummy", owner: "Underlay/u", addresses: ["10.255.0.1/32", "fd00::1/128"] },
       [
         "link add name lound group 7017 type dummy",
@@ -55,7 +55,7 @@ describe("from nothing", () => {
     ],
     ["a VRF", vrf, ["link add name red group 7017 type vrf table 1", "link set dev red alias plumbline:VRF/red up"]],
     [
-      "a bridge that makes no address of its own is told so before it is up",
+      "of a bridge without addrgenmode sets it before the bridge is up",
       { ...bridge, mac: "00:F3:00:00:00:65", mtu: 1450, addrGenMode: "none" },
       [
         "link add name br-pe-100 group 7017 address 00:F3:00:00:00:65 mtu 1450 type bridge",
@@ -67,7 +67,7 @@ describe("from nothing", () => {
     expect(run([want], nothing)).toEqual(commands.map((command) => `router: ip ${command}`));
   });
 
-  test("a VXLAN learns nothing and answers for its neighbors, before it is up", () => {
+  test("of a VXLAN turns learning off and neighbor suppression on before it is up", () => {
     expect(run([vxlan], snapshot({ router: [lound, liveBridge] }))).toEqual([
       "router: ip link add name vni100 group 7017 master br-pe-100 type vxlan id 100 dstport 4789 local 10.255.0.1 dev lound nolearning",
       "router: ip link set dev vni100 alias plumbline:L2VNI/red addrgenmode none type bridge_slave neigh_suppress on learning off",
@@ -75,7 +75,7 @@ describe("from nothing", () => {
     ]);
   });
 
-  test("a pair of legs is created at once, the far one where it belongs", () => {
+  test("of a veth pair is one command, with the peer in its namespace", () => {
     expect(
       run(
         [
@@ -91,7 +91,7 @@ describe("from nothing", () => {
     ]);
   });
 
-  test("a pair whose router leg comes first is created by the host's all the same", () => {
+  test("of a veth pair whose router end comes first starts from the host end", () => {
     expect(run([{ ...routerLeg, mtu: 1450, master: "br-pe-100" }, hostLeg], snapshot({ router: [liveBridge] }))).toEqual([
       "host: ip link add name host-100 group 7017 type veth peer name pe-100 netns perouter group 7017 mtu 1450",
       "router: ip link set dev pe-100 alias plumbline:L2VNI/red master br-pe-100 up",
@@ -99,7 +99,7 @@ describe("from nothing", () => {
     ]);
   });
 
-  test("a leg is given to its VRF before it has addresses, since that would drop the IPv6 ones", () => {
+  test("of a veth sets its VRF before its addresses, since that would drop IPv6 addresses", () => {
     const commands = run([{ ...routerLeg, master: "red", addresses: ["192.0.2.1/24", "2001:db8::1/64"] }, vrf], nothing);
     expect(commands).toEqual([
       "router: ip link add name red group 7017 type vrf table 1",
@@ -111,7 +111,7 @@ describe("from nothing", () => {
     ]);
   });
 
-  test("what others stand on comes first, whatever the order it is wanted in", () => {
+  test("starts with the dependencies, in any wanted order", () => {
     const dummy: DesiredLink = { netns: "router", name: "lound", type: "dummy", owner };
     const added = run([vxlan, { ...bridge, master: "red" }, vrf, dummy], nothing).flatMap(
       (command) => /link add name (\S+)/.exec(command)?.[1] ?? [],
@@ -119,7 +119,7 @@ describe("from nothing", () => {
     expect(added).toEqual(["red", "br-pe-100", "lound", "vni100"]);
   });
 
-  test("a kernel without IPv6 is not asked how addresses are made", () => {
+  test("skips addrgenmode on a kernel without IPv6", () => {
     const have = { ...nothing, router: new Map() };
     expect(run([{ ...bridge, addrGenMode: "none" }], have).join()).not.toContain("addrgenmode");
   });
@@ -130,14 +130,14 @@ const upTo = (last: number) => Array.from({ length: last }, (_, n) => n + 1);
 
 describe("the table of a VRF", () => {
   test.for<[string, number[], number]>([
-    ["is the lowest that no other has", [1, 2, 4], 3],
-    ["is not one of the kernel's", upTo(252), 256],
-    ["goes on after the kernel's", [...upTo(252), 256], 257],
+    ["is the lowest free one", [1, 2, 4], 3],
+    ["is not a reserved one of the kernel", upTo(252), 256],
+    ["continues after the reserved ones of the kernel", [...upTo(252), 256], 257],
   ])("%s", ([, taken, table]) => {
     expect(run([vrf], tables(taken))[0]).toBe(`router: ip link add name red group 7017 type vrf table ${table}`);
   });
 
-  test("differs between two of one plan", () => {
+  test("differs between two VRFs of one plan", () => {
     const commands = run([vrf, { ...vrf, name: "blue" }], nothing);
     expect(commands.filter((command) => command.includes("table"))).toEqual([
       "router: ip link add name red group 7017 type vrf table 1",
@@ -145,12 +145,12 @@ describe("the table of a VRF", () => {
     ]);
   });
 
-  test("stays what it was", () => {
+  test("does not change", () => {
     expect(run([vrf], snapshot({ router: [link("red", "vrf", { alias: "plumbline:VRF/red", table: 99 })] }))).toEqual([]);
   });
 });
 
-describe("what is there already", () => {
+describe("an existing link", () => {
   test("is left alone", () => {
     const have = snapshot({
       host: [
@@ -175,24 +175,24 @@ describe("what is there already", () => {
       ["link set dev br-pe-100 type bridge vlan_filtering 0 stp_state 0"],
     ],
     ["changes its owner", { alias: "plumbline:L2VNI/old" }, {}, ["link set dev br-pe-100 alias plumbline:L2VNI/red"]],
-    ["has its alias put back, when its creator was killed before", { alias: "" }, {}, ["link set dev br-pe-100 alias plumbline:L2VNI/red"]],
+    ["gets its alias if its creator was killed before it set it", { alias: "" }, {}, ["link set dev br-pe-100 alias plumbline:L2VNI/red"]],
     [
       "gets MTU and MAC in one command",
       {},
       { mtu: 1400, mac: "00:f3:00:00:00:65" },
       ["link set dev br-pe-100 address 00:f3:00:00:00:65 mtu 1400"],
     ],
-    ["keeps MTU and MAC that nobody asks for", { mtu: 9000, mac: "02:00:00:00:00:99" }, {}, []],
+    ["keeps MTU and MAC that are not wanted explicitly", { mtu: 9000, mac: "02:00:00:00:00:99" }, {}, []],
     ["keeps a MAC that differs in case only", { mac: "00:f3:00:00:00:6a" }, { mac: "00:F3:00:00:00:6A" }, []],
-    ["leaves a master that nobody asks for", { master: "br0" }, {}, ["link set dev br-pe-100 nomaster"]],
+    ["is removed from a master that is not wanted", { master: "br0" }, {}, ["link set dev br-pe-100 nomaster"]],
     [
-      "is given back to its VRF, and gets its IPv6 addresses again",
+      "is moved back to its VRF, and gets its IPv6 addresses again",
       { addresses: ["10.0.0.1/24", "fd00::1/64"] },
       { master: "red", addresses: ["10.0.0.1/24", "fd00::1/64"] },
       ["link set dev br-pe-100 master red", "addr replace fd00::1/64 dev br-pe-100 nodad"],
     ],
     [
-      "loses addresses before it is given to its VRF, and gets others after",
+      "loses addresses before it is moved to its VRF, and gets others after",
       { addresses: ["10.0.0.9/24", "fd00::9/64"] },
       { master: "red", addresses: ["10.0.0.1/24"] },
       [
@@ -203,13 +203,13 @@ describe("what is there already", () => {
       ],
     ],
     [
-      "makes no more addresses of its own, and loses the one it had made",
+      "gets addrgenmode none, and loses its generated address",
       { addresses: ["fe80::1/64"] },
       { addrGenMode: "none" },
       ["link set dev br-pe-100 addrgenmode none", "addr del fe80::1/64 dev br-pe-100"],
     ],
     [
-      "makes no more addresses of its own before it is given to its VRF, which would have it make one",
+      "gets addrgenmode none before it is moved to its VRF, which would generate an address",
       { addresses: ["fe80::1/64", "fd00::1/64"] },
       { master: "red", addrGenMode: "none", addresses: ["fd00::1/64"] },
       [
@@ -220,32 +220,32 @@ describe("what is there already", () => {
       ],
     ],
     [
-      "is told how to make addresses before it is raised",
+      "gets its addrgenmode before it is up",
       { up: false },
       { addrGenMode: "none" },
       ["link set dev br-pe-100 addrgenmode none", "link set dev br-pe-100 up"],
     ],
-    ["keeps an address however it is written", { addresses: ["2001:db8::1/64"] }, { addresses: ["2001:0DB8:0::1/64"] }, []],
+    ["keeps an address in any notation", { addresses: ["2001:db8::1/64"] }, { addresses: ["2001:0DB8:0::1/64"] }, []],
     [
-      "gets an address again that was refused as a duplicate",
+      "gets an address again that failed duplicate address detection",
       { addresses: [linkAddress("fd00::1/64", { dadFailed: true })] },
       { addresses: ["fd00::1/64"] },
       ["addr del fd00::1/64 dev br-pe-100", "addr replace fd00::1/64 dev br-pe-100 nodad"],
     ],
     [
-      "gets a second address again that goes with the first of its network",
+      "gets a secondary address again that is removed with the primary",
       { addresses: ["10.0.0.9/24", linkAddress("10.0.0.1/24", { secondary: true }), linkAddress("10.1.0.1/24", { secondary: true })] },
       { addresses: ["10.0.0.1/24", "10.1.0.1/24"] },
       ["addr del 10.0.0.9/24 dev br-pe-100", "addr replace 10.0.0.1/24 dev br-pe-100"],
     ],
     [
-      "loses the second address of a network before the first, with which it would go",
+      "loses a secondary address before the primary, which would remove it too",
       { addresses: ["10.0.0.9/24", linkAddress("10.0.0.8/24", { secondary: true })] },
       {},
       ["addr del 10.0.0.8/24 dev br-pe-100", "addr del 10.0.0.9/24 dev br-pe-100"],
     ],
     [
-      "loses an address with another end whole",
+      "loses a peer address",
       { addresses: [linkAddress("10.0.0.1/32", { peer: "10.0.0.2/32" })] },
       { addresses: ["10.0.0.1/32"] },
       ["addr del 10.0.0.1 peer 10.0.0.2/32 dev br-pe-100", "addr replace 10.0.0.1/32 dev br-pe-100"],
@@ -261,7 +261,7 @@ describe("what is there already", () => {
     ["local address", { local: "10.255.0.2" }],
     ["device", { device: "eth0" }],
     ["learning", { learning: true }],
-  ])("a VXLAN whose %s differs is created anew", ([, field]) => {
+  ])("a VXLAN whose %s differs is recreated", ([, field]) => {
     const stale = { ...liveVxlan, vxlan: { vni: 100, port: 4789, local: "10.255.0.1", device: "lound", learning: false, ...field } };
     const commands = run([vxlan], snapshot({ router: [lound, liveBridge, stale] }));
     expect(commands).toHaveLength(4);
@@ -269,7 +269,7 @@ describe("what is there already", () => {
     expect(commands[1]).toContain("link add name vni100");
   });
 
-  test("VXLANs that change VNIs with each other are both gone before either is created", () => {
+  test("VXLANs that swap their VNIs are both deleted before either is created", () => {
     const other: DesiredLink = { ...vxlan, name: "vni101", vni: 100 };
     const liveOther = {
       ...liveVxlan,
@@ -285,7 +285,7 @@ describe("what is there already", () => {
     ]);
   });
 
-  test("a VXLAN that was taken from its bridge is a quiet port again", () => {
+  test("a VXLAN that was removed from its bridge gets its port flags again", () => {
     expect(run([vxlan], snapshot({ router: [lound, liveBridge, looseVxlan] }))).toEqual([
       "router: ip link set dev vni100 master br-pe-100",
       "router: ip link set dev vni100 type bridge_slave neigh_suppress on learning off",
@@ -297,13 +297,13 @@ describe("what is there already", () => {
     ["floods nothing", port({ ...quiet.flags, flood: false, bcast_flood: false }), "flood on bcast_flood on"],
     ["is isolated", port({ ...quiet.flags, isolated: true }), "isolated off"],
     ["is blocked", port(quiet.flags, "learning"), "state 3"],
-  ])("a VXLAN that somebody changed is a quiet port again: it %s", ([, bridgePort, settings]) => {
+  ])("a VXLAN with changed port flags gets them again: it %s", ([, bridgePort, settings]) => {
     expect(run([vxlan], snapshot({ router: [lound, liveBridge, { ...liveVxlan, bridgePort }] }))).toEqual([
       `router: ip link set dev vni100 type bridge_slave ${settings}`,
     ]);
   });
 
-  test("a leg is an ordinary port of a bridge of ours, and what it should be is not ours to say in another", () => {
+  test("a veth gets default port flags in our bridge, and keeps them in a foreign bridge", () => {
     const changed = { index: 7, peer: { index: 9 }, master: "br", bridgePort: port({ isolated: true, learning: false }, "disabled") };
     const commands = (bridge: Link) =>
       run(
@@ -317,12 +317,12 @@ describe("what is there already", () => {
     expect(commands(link("br", "bridge", { alias: "", group: "default" }))).toEqual([]);
   });
 
-  test("a port without carrier is not told to forward", () => {
+  test("a port without carrier is not set to forwarding", () => {
     const down = { ...liveVxlan, noCarrier: true as const, bridgePort: port(quiet.flags, "disabled") };
     expect(run([vxlan], snapshot({ router: [lound, liveBridge, down] }))).toEqual([]);
   });
 
-  test("what stood on a link of the wrong type is put on the new one", () => {
+  test("dependents of a link of the wrong type move to the new one", () => {
     const commands = run([bridge, vxlan], snapshot({ router: [lound, link("br-pe-100", "dummy"), liveVxlan] }));
     expect(commands).toEqual([
       "router: ip link del dev br-pe-100",
@@ -333,7 +333,7 @@ describe("what is there already", () => {
     ]);
   });
 
-  test("a VXLAN that goes with its device is created, not altered", () => {
+  test("a VXLAN that is deleted with its device is created, not changed", () => {
     const dummy: DesiredLink = { netns: "router", name: "lound", type: "dummy", owner };
     const commands = run([dummy, vxlan], snapshot({ router: [link("lound", "bridge"), liveBridge, liveVxlan] }));
     expect(commands.filter((command) => / (?:add|del) /.test(command))).toEqual([
@@ -343,7 +343,7 @@ describe("what is there already", () => {
     ]);
   });
 
-  test("legs that are not one pair are recreated", () => {
+  test("two veths that are not one pair are recreated", () => {
     const have = snapshot({
       host: [link("host-100", "veth", { index: 7, peer: { index: 8 } })],
       router: [link("pe-100", "veth", { index: 9, peer: { index: 7 } })],
@@ -358,33 +358,33 @@ describe("what is there already", () => {
   });
 });
 
-describe("what is not ours", () => {
+describe("a foreign link", () => {
   test.for<[string, DesiredLink[], Snapshot, string]>([
     [
-      "of the wanted name",
+      "with the wanted name",
       [vrf, bridge],
       snapshot({ router: [link("br-pe-100", "bridge", { alias: "", group: "default" })] }),
       "br-pe-100: a link with this name already exists and was not created by plumbline",
     ],
     [
-      "and says whose it is",
+      "with the alias of another owner",
       [bridge],
       snapshot({ router: [link("br-pe-100", "bridge", { alias: "storage" })] }),
       'br-pe-100: a link with this name already exists and was not created by plumbline (its alias is "storage")',
     ],
     [
-      "of the far leg's name",
+      "with the name of the veth peer",
       [vrf, hostLeg],
       snapshot({ router: [link("pe-100", "veth", { alias: "", group: "default" })] }),
       "pe-100: a link with this name already exists and was not created by plumbline",
     ],
-  ])("%s is not touched, nor is anything else", ([, want, have, message]) => {
+  ])("%s is not changed, nor is any other link", ([, want, have, message]) => {
     const { commands, rejected } = plan(want, have);
     expect(commands).toEqual([]);
     expect(rejected).toMatchObject({ name: "KernelError", code: "Rejected", message });
   });
 
-  test("can be a master, and must be there", () => {
+  test("can be a master, and must exist", () => {
     const want: DesiredLink = { ...hostLeg, master: "br0" };
     const foreign = link("br0", "bridge", { alias: "", group: "default" });
     expect(run([want], snapshot({ host: [foreign] })).at(-1)).toContain("master br0");
@@ -395,7 +395,7 @@ describe("what is not ours", () => {
 const at = (netns: "host" | "router", ...names: string[]) => names.map((name) => ({ netns, name }));
 
 describe("removal", () => {
-  test("deletes what is ours once, and leaves what is not", () => {
+  test("deletes our links once, and keeps foreign ones", () => {
     const have = snapshot({
       host: [link("host-100", "veth", { index: 7, peer: { index: 9 } }), link("br0", "bridge", { alias: "", group: "default" })],
       router: [liveBridge, link("pe-100", "veth", { index: 9, peer: { index: 7 } })],
@@ -404,7 +404,7 @@ describe("removal", () => {
     expect(typedCommands(planned)).toEqual(["host: ip link del dev host-100", "router: ip link del dev br-pe-100"]);
   });
 
-  test("knows what goes along", () => {
+  test("skips links that the kernel removes with others", () => {
     const have = snapshot({
       router: [lound, liveBridge, liveVxlan, link("red", "vrf", { table: 1 }), link("eth1", "", { master: "red", alias: "" })],
     });

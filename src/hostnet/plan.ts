@@ -239,7 +239,7 @@ export const NEW_PORT: Readonly<Record<PortFlag, boolean>> = {
   locked: false,
 };
 
-/** How a link of ours is a port of a bridge of ours. Whoever owns another bridge decides about its ports. */
+/** The port flags of our links in our bridges. The ports of other bridges are not changed. */
 function planPort(link: Link, want: Created, enslaved: boolean, draft: PlannedState): string[] {
   const master = kernelMaster(want);
   const bridge = master === undefined ? undefined : draft.get(want.netns, master);

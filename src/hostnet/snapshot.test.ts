@@ -70,13 +70,13 @@ test("reads the table of a VRF, whose port is not a bridge port", () => {
   expect(port).not.toHaveProperty("bridgePort");
 });
 
-test("a veth's other end has a name here, and an index elsewhere", () => {
+test("the peer of a veth has a name in the same namespace, and an index in another", () => {
   const veth = { ifindex: 5, ifname: "v0", ...common, flags: ["BROADCAST"], linkinfo: { info_kind: "veth" } };
   expect(only({ ...veth, link: "v1" })).toMatchObject({ peer: { name: "v1" }, up: false });
   expect(only({ ...veth, link_index: 9, link_netnsid: 0 })).toMatchObject({ peer: { index: 9 } });
 });
 
-test("where nothing is shown there is nothing", () => {
+test("empty output yields no links", () => {
   expect(parseLinks([{}]).size).toBe(0);
   expect(parseLinks([]).size).toBe(0);
 });

@@ -15,7 +15,7 @@ const wanted = fc.dictionary(
 );
 const have = fc.array(fc.tuple(key, value)).map((entries) => new Map(entries));
 
-test("after the differences are written there are none, and nothing else was written", () => {
+test("writing the differences leaves none, and nothing else is written", () => {
   fc.assert(
     fc.property(wanted, have, (want, before) => {
       const differing = differingSysctls(want, before);
@@ -30,7 +30,7 @@ test("after the differences are written there are none, and nothing else was wri
   );
 });
 
-test("writes the first of the accepted values, and leaves a setting alone that this kernel does not have", () => {
+test("writes the first accepted value, and skips a setting that the kernel lacks", () => {
   const want = { "net/ipv4/ip_default_ttl": "64|128", "net/ipv6/conf/all/disable_ipv6": "0" };
   expect(differingSysctls(want, new Map([["net/ipv4/ip_default_ttl", "1"]]))).toEqual(new Map([["net/ipv4/ip_default_ttl", "64"]]));
   expect(differingSysctls(want, new Map([["net/ipv4/ip_default_ttl", "128"]]))).toEqual(new Map());

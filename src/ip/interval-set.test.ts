@@ -69,7 +69,7 @@ describe("the first free address", () => {
   });
 });
 
-test("finding, taking and giving back stay cheap among sixteen thousand scattered addresses", () => {
+test("finding, taking and returning addresses stay cheap among sixteen thousand scattered ones", () => {
   const pool = parsePrefix("2001:db8::/64");
   const addresses = Array.from({ length: 16_384 }, (_, index) => pool.nth(2 * index));
   const used = new IntervalSet(addresses);
@@ -109,7 +109,7 @@ describe("in a universe so small that a plain Set can follow", () => {
   const within = ({ first, last }: Span) => universe.filter((address) => first.compare(address) <= 0 && address.compare(last) <= 0);
   const members = (set: IntervalSet) => universe.filter((address) => set.has(address)).map(String);
 
-  test("every change does to the set what it does to the Set", () => {
+  test("every change equals that of Set", () => {
     fc.assert(
       fc.property(changes, spans, (changes, probe) => {
         let set = new IntervalSet();
@@ -153,7 +153,7 @@ describe("in a universe so small that a plain Set can follow", () => {
     );
   });
 
-  test("they keep the laws of sets", () => {
+  test("set laws hold", () => {
     fc.assert(
       fc.property(sets, sets, sets, (a, b, c) => {
         expect(a.union(b)).toEqual(b.union(a));

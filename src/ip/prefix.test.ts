@@ -52,7 +52,7 @@ describe("rejects invalid prefixes with the problem and its position", () => {
     ["fe80::%eth0/64", "ZoneNotAllowed", '"fe80::%eth0/64": in "fe80::%eth0" a zone is not allowed here, remove "%eth0"'],
     ["/24", "Empty", '"/24": the address is missing'],
     ["", "Empty", '"": the address is missing'],
-  ])("%j, also where host bits are masked off", (text, code, message) => {
+  ])("%j, also with host bits masked off", (text, code, message) => {
     const error = expect.objectContaining({ name: "IpError", code, input: text, message });
     expect(() => parsePrefix(text)).toThrow(error);
     expect(() => parseMaskedPrefix(text)).toThrow(error);
@@ -69,7 +69,7 @@ describe("host bits", () => {
     expect(() => parsePrefix("2001:db8::1/64")).toThrow('"2001:db8::1/64": host bits are set; the network is 2001:db8::/64');
   });
 
-  test("or masked off where that is asked for", () => {
+  test("or masked off on request", () => {
     expect(String(parseMaskedPrefix("10.0.0.5/24"))).toBe("10.0.0.0/24");
     expect(String(parseMaskedPrefix("2001:db8::1/64"))).toBe("2001:db8::/64");
     expect(String(parseMaskedPrefix("255.255.255.255/0"))).toBe("0.0.0.0/0");
@@ -84,12 +84,12 @@ test("a prefix runs from its network address to its broadcast address", () => {
   expect(parsePrefix("2001:db8::/64").count).toBe(18446744073709551616n);
 });
 
-test("a prefix without a length is that of the address alone", () => {
+test("a prefix without a length is a host prefix", () => {
   expect(String(new Prefix(parseAddress("10.0.0.1")))).toBe("10.0.0.1/32");
   expect(String(new Prefix(parseAddress("fd00::1")))).toBe("fd00::1/128");
 });
 
-test("no prefix is longer than its addresses, or shorter than nothing", () => {
+test("a prefix length is between 0 and the address length", () => {
   expect(() => new Prefix(parseAddress("10.0.0.0"), 33)).toThrow('"10.0.0.0/33": an IPv4 prefix length is 0 to 32');
   expect(() => new Prefix(parseAddress("::"), -1)).toThrow('"::/-1": an IPv6 prefix length is 0 to 128');
 });

@@ -122,7 +122,7 @@ describe("subtracting", () => {
     expect(parsePrefix("::/0").minus(parsePrefix("8000::/1")).join(" ")).toBe("::-7fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff");
   });
 
-  test("takes away exactly what both have", () => {
+  test("removes exactly the common addresses", () => {
     fc.assert(
       fc.property(ranges, ranges, addresses, (range, hole, address) => {
         const rest = range.minus(hole);

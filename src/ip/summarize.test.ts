@@ -20,7 +20,7 @@ test.each([
   expect(summarize(parseRange(range)).join(" ")).toBe(expected);
 });
 
-test("a prefix is itself, an address its own prefix", () => {
+test("a prefix yields itself, and an address a host prefix", () => {
   fc.assert(
     fc.property(prefixes, (prefix) => {
       expect(summarize(prefix)).toEqual([prefix]);

@@ -14,26 +14,26 @@ const seconds = (asks: string[], before?: Record<string, number>, release?: bool
 const asking = (...keys: string[]) => keys.map((key) => ({ key }));
 
 describe("a record", () => {
-  test("of an object without any begins with its creation, in the API's own form of time", () => {
+  test("of an object without claims starts with its creation, in the time format of the API", () => {
     expect(record(["7", "10-19"])).toEqual([
       { claim: "part/0.0.0.10-0.0.0.19", since: "1970-01-01T00:00:05Z" },
       { claim: "value/7", since: "1970-01-01T00:00:05Z" },
     ]);
   });
 
-  test("of a new value begins now, finer than a second, and the others keep theirs", () => {
+  test("of a new value starts now, with sub-second precision, and others keep their times", () => {
     expect(record(["7", "8"], { "7": 6 })).toEqual([
       { claim: "value/7", since: "1970-01-01T00:00:06Z" },
       { claim: "value/8", since: "1970-01-01T00:01:30.500Z" },
     ]);
   });
 
-  test("keeps what the object has left until that is released", () => {
+  test("keeps a former value until it is released", () => {
     expect(seconds(["8"], { "7": 6 })).toEqual({ "value/7": 6, "value/8": 90.5 });
     expect(seconds(["8"], { "7": 6, "8": 9 }, true)).toEqual({ "value/8": 9 });
   });
 
-  test("gives a value that the object returns to its old time", () => {
+  test("keeps the old time for a value that the object returns to", () => {
     expect(seconds(["7"], { "7": 6, "8": 9 })).toEqual({ "value/7": 6, "value/8": 9 });
   });
 
@@ -61,7 +61,7 @@ describe("a record", () => {
     expect(recordClaims(wanted, before, { created, now, release: false })).toEqual([{ claim: "value/7", since: "1970-01-01T00:00:06Z" }]);
   });
 
-  test("tells a value that is written like a part of a range from such a part, and from those beside it", () => {
+  test("distinguishes a value that looks like a part of a range from such a part and from adjacent ones", () => {
     const times = { created, now, release: false };
     const first = recordClaims(asking("alias/192.0.2.1-192.0.2.9", "alias/192.0.2.5-192.0.2.7", "alias/gold", "alias/odd/"), [], times);
     expect(releasedValues(asking("alias/192.0.2.1-192.0.2.9", "alias/192.0.2.5-192.0.2.7", "alias/gold", "alias/odd/"), first)).toEqual([]);
@@ -77,7 +77,7 @@ describe("a record", () => {
     ]);
   });
 
-  test("is the same when it is made again", () => {
+  test("is idempotent", () => {
     const ask = fc.oneof(
       fc.integer({ min: 1, max: 4 }).map(String),
       fc.tuple(fc.integer({ min: 1, max: 30 }), fc.integer({ min: 0, max: 9 })).map(([first, more]) => `${first}-${first + more}`),

@@ -91,7 +91,7 @@ test("the decision does not depend on the order of the resources", () => {
   );
 });
 
-test("no two that may be ask for the same", () => {
+test("no two accepted resources have the same claim", () => {
   fc.assert(
     fc.property(many(true), (all) => {
       const { effective } = resolvedNames(...all);
@@ -139,7 +139,7 @@ test("repeated passes converge, and no running resource is removed on the way", 
   );
 });
 
-test("one more, with values of its own, changes nothing for the others; neither does one that fails", () => {
+test("an additional resource with its own values, or an invalid one, changes nothing for others", () => {
   fc.assert(
     fc.property(many(true), (all) => {
       const before = resolvedNames(...all);
@@ -181,7 +181,7 @@ test("a valid edit that loses a conflict keeps the last good version, unless an 
   );
 });
 
-test("from an empty state the set does not depend on who arrived first, given the same records", () => {
+test("from an empty state the result does not depend on the order of arrival, given the same records", () => {
   fc.assert(
     fc.property(
       many(false).chain((all) => fc.tuple(fc.constant(all), fc.shuffledSubarray(all, { minLength: all.length }))),
@@ -201,7 +201,7 @@ test("from an empty state the set does not depend on who arrived first, given th
   );
 });
 
-test("five thousand of every sort are settled without taking all pairs in hand", () => {
+test("five thousand resources of every kind are resolved without comparing all pairs", () => {
   const count = 5000;
   const all = Array.from({ length: count }, (_, nth) => [
     testResource(`own${nth}`, testSpec(String(1000 + nth), `${100_000 + nth * 10}-${100_000 + nth * 10 + 9}`), running(String(1000 + nth))),
@@ -217,7 +217,7 @@ test("five thousand of every sort are settled without taking all pairs in hand",
   expect(failures).toHaveLength(count - 1 + count);
 });
 
-test("five thousand that lie in one another, and one with as many parts, are settled without taking all pairs in hand", () => {
+test("five thousand nested ranges, and one with as many parts, are resolved without comparing all pairs", () => {
   const count = 5000;
   const nested = Array.from({ length: count }, (_, nth) => {
     const text = `${200_000 - nth}-${300_000 + nth}`;

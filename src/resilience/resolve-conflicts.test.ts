@@ -14,8 +14,8 @@ import {
   testSpec,
 } from "./testing/fixtures.ts";
 
-describe("two that ask for the same", () => {
-  test("the older claim wins, and the loser's message names the owner", () => {
+describe("two resources with the same claim", () => {
+  test("the older claim wins, and the failure of the other names the owner", () => {
     const result = resolvedNames(
       testResource("late", testSpec("7"), { recorded: recorded({ "7": 5 }) }),
       testResource("early", testSpec("7"), { recorded: recorded({ "7": 3 }) }),
@@ -46,7 +46,7 @@ describe("two that ask for the same", () => {
     ]);
   });
 
-  test("without any record they are as old as the objects", () => {
+  test("without a record a claim is as old as its object", () => {
     const result = resolvedNames(
       testResource("late", testSpec("7"), { created: new Date(5000) }),
       testResource("early", testSpec("7"), { created: new Date(3000) }),
@@ -54,7 +54,7 @@ describe("two that ask for the same", () => {
     expect(effectiveVersions(result)).toEqual({ early: "current 7" });
   });
 
-  test("a value that is not recorded yet is younger than any that is, even one recorded by a clock that is ahead", () => {
+  test("an unrecorded claim is younger than any recorded one, even one with a time in the future", () => {
     const result = resolvedNames(
       testResource("a", testSpec("7"), { recorded: recorded({ "6": 3 }) }),
       testResource("b", testSpec("7"), { recorded: recorded({ "7": 2000 }) }),
@@ -63,7 +63,7 @@ describe("two that ask for the same", () => {
     expect(effectiveVersions(result)).toEqual({ b: "current 7" });
   });
 
-  test("of the same moment: the kind that comes first, then the name", () => {
+  test("claims of the same time are ordered by kind, then by name", () => {
     const same = { recorded: recorded({ "7": 3 }) };
     const result = resolvedNames(
       testResource("b", testSpec("7"), same),
@@ -74,7 +74,7 @@ describe("two that ask for the same", () => {
     expect(messages(result)).toEqual(["c: Value 7 conflicts with Lamp b", "a: Value 7 conflicts with Lamp b"]);
   });
 
-  test("one that came here only now is younger than one that was here", () => {
+  test("a resource that is new on this node is younger than one that was here", () => {
     const result = resolvedNames(
       testResource("moved", testSpec("7"), { recorded: recorded({ "7": 1 }), newlySelectedAt: new Date(9000) }),
       testResource("here", testSpec("7"), { recorded: recorded({ "7": 5 }) }),
@@ -82,7 +82,7 @@ describe("two that ask for the same", () => {
     expect(effectiveVersions(result)).toEqual({ here: "current 7" });
   });
 
-  test("a record that cannot be read counts as none of that value", () => {
+  test("an invalid record counts as no record of that claim", () => {
     const result = resolvedNames(
       testResource("odd", testSpec("7"), { recorded: [{ claim: "value/7", since: "yesterday" }] }),
       testResource("here", testSpec("7"), { recorded: recorded({ "7": 5 }) }),
@@ -90,7 +90,7 @@ describe("two that ask for the same", () => {
     expect(effectiveVersions(result)).toEqual({ here: "current 7" });
   });
 
-  test("a holder in another namespace is named with it", () => {
+  test("the message names the namespace of an owner in another namespace", () => {
     const result = resolvedNames(
       testResource("a", testSpec("7"), { recorded: recorded({ "7": 3 }), namespace: "attic" }),
       testResource("b", testSpec("7"), { recorded: recorded({ "7": 5 }) }),
@@ -99,8 +99,8 @@ describe("two that ask for the same", () => {
   });
 });
 
-describe("last good forms", () => {
-  test("an old object edited onto the value of a newer one leaves that working and keeps its own", () => {
+describe("last good versions", () => {
+  test("an old object edited onto the value of a newer one does not affect it and keeps its own value", () => {
     const result = resolvedNames(
       testResource("old", testSpec("8"), { recorded: recorded({ "7": 1, "8": 9 }), ...running("7") }),
       testResource("new", testSpec("8"), { recorded: recorded({ "8": 5 }), ...running("8") }),
@@ -109,7 +109,7 @@ describe("last good forms", () => {
     expect(messages(result)).toEqual(["old: Value 8 conflicts with Lamp new"]);
   });
 
-  test("what a kept form holds stays taken", () => {
+  test("the values of a kept version stay claimed", () => {
     const result = resolvedNames(
       testResource("old", { ...testSpec("9"), faulty: true }, { recorded: recorded({ "7": 1, "9": 9 }), ...running("7") }),
       testResource("new", testSpec("7"), { recorded: recorded({ "7": 5 }) }),
@@ -118,7 +118,7 @@ describe("last good forms", () => {
     expect(messages(result)).toEqual(["new: Value 7 conflicts with Lamp old", "old: Faulty"]);
   });
 
-  test("what an accepted edit gives up is free at once", () => {
+  test("a value that an accepted edit releases is free at once", () => {
     const result = resolvedNames(
       testResource("old", testSpec("9"), { recorded: recorded({ "7": 1, "9": 9 }), ...running("7") }),
       testResource("new", testSpec("7"), { recorded: recorded({ "7": 5 }) }),
@@ -127,7 +127,7 @@ describe("last good forms", () => {
     expect(result.failures).toEqual([]);
   });
 
-  test("a faulty one asks for nothing that others would miss", () => {
+  test("an invalid resource does not take values of others", () => {
     const result = resolvedNames(
       testResource("a", { ...testSpec("7"), faulty: true }, { recorded: recorded({ "7": 1 }) }),
       testResource("b", testSpec("7"), { recorded: recorded({ "7": 5 }) }),
@@ -144,7 +144,7 @@ describe("last good forms", () => {
     expect(messages(result)).toEqual(["b: Faulty", "b: Value 7 conflicts with Lamp a"]);
   });
 
-  test("a kept form whose value was released gives way to who holds it now", () => {
+  test("a kept version whose value was released yields to the current owner", () => {
     const result = resolvedNames(
       testResource("old", { ...testSpec("9"), faulty: true }, { recorded: recorded({ "9": 1 }), ...running("7") }),
       testResource("new", testSpec("7"), { recorded: recorded({ "7": 5 }) }),
@@ -153,8 +153,8 @@ describe("last good forms", () => {
   });
 });
 
-describe("circles", () => {
-  test("two that exchange their values both get them", () => {
+describe("cycles", () => {
+  test("two resources that swap their values both get them", () => {
     const result = resolvedNames(
       testResource("a", testSpec("2"), { recorded: recorded({ "1": 1, "2": 8 }), ...running("1") }),
       testResource("b", testSpec("1"), { recorded: recorded({ "2": 1, "1": 9 }), ...running("2") }),
@@ -162,7 +162,7 @@ describe("circles", () => {
     expect(effectiveVersions(result)).toEqual({ a: "current 2", b: "current 1" });
   });
 
-  test("three in a ring, each with a second value that another holds, all move at once", () => {
+  test("three resources in a cycle, each with a second value of another, all move at once", () => {
     const result = resolvedNames(
       testResource("a", testSpec("2"), { recorded: recorded({ "1": 1, "2": 8 }), ...running("1") }),
       testResource("b", testSpec("1", "9"), { recorded: recorded({ "2": 1, "8": 1, "1": 9, "9": 9 }), ...running("2", "8") }),
@@ -171,7 +171,7 @@ describe("circles", () => {
     expect(effectiveVersions(result)).toEqual({ a: "current 2", b: "current 1 9", c: "current 8" });
   });
 
-  test("a ring with a faulty member stays as it is", () => {
+  test("a cycle with an invalid member stays unchanged", () => {
     const result = resolvedNames(
       testResource("a", testSpec("2"), { recorded: recorded({ "1": 1, "2": 8 }), ...running("1") }),
       testResource("b", { ...testSpec("3"), faulty: true }, { recorded: recorded({ "2": 1, "3": 9 }), ...running("2") }),
@@ -186,7 +186,7 @@ describe("circles", () => {
     ]);
   });
 
-  test("of two new ones that are each older in something, the one with the oldest claim has it", () => {
+  test("of two new resources with one older claim each, the one with the oldest claim wins", () => {
     const result = resolvedNames(
       testResource("a", testSpec("1", "2"), { recorded: recorded({ "1": 3, "2": 4 }) }),
       testResource("b", testSpec("1", "2"), { recorded: recorded({ "1": 5, "2": 2 }) }),
@@ -195,7 +195,7 @@ describe("circles", () => {
     expect(messages(result)).toEqual(["a: Value 2 conflicts with Lamp b"]);
   });
 
-  test("they are settled alike where one of them runs already", () => {
+  test("the decision is the same if one of them is already applied", () => {
     const result = resolvedNames(
       testResource("a", testSpec("1", "2"), {
         recorded: recorded({ "1": 3, "2": 4 }),
@@ -206,7 +206,7 @@ describe("circles", () => {
     expect(effectiveVersions(result)).toEqual({ b: "current 1 2" });
   });
 
-  test("a kept form is not given up for one that is older in something and younger in something else", () => {
+  test("a kept version does not yield to a resource with an older and a younger claim", () => {
     const result = resolvedNames(
       testResource("a", testSpec("1", "2"), { recorded: recorded({ "1": 1, "2": 4 }) }),
       testResource("b", { ...testSpec("9"), faulty: true }, { recorded: recorded({ "1": 5, "2": 2, "9": 9 }), ...running("1", "2") }),
@@ -234,7 +234,7 @@ describe("circles", () => {
     expect(effectiveVersions(resolvedNames(first, second, third, fourth))).toEqual(expected);
   });
 
-  test("two that grow into each other both stay as they were", () => {
+  test("two ranges that grow into each other both stay unchanged", () => {
     const result = resolvedNames(
       testResource("a", testSpec("1-20"), { recorded: recorded({ "1-10": 1, "11-20": 8 }), ...running("1-10") }),
       testResource("b", testSpec("1-20"), { recorded: recorded({ "11-20": 1, "1-10": 9 }), ...running("11-20") }),
@@ -246,7 +246,7 @@ describe("circles", () => {
     ]);
   });
 
-  test("one does not give up what it has for a value that an older one waits for, since it would soon lose both", () => {
+  test("a resource does not give up its value for one that an older resource waits for", () => {
     const result = resolvedNames(
       testResource("a", testSpec("1", "2"), { recorded: recorded({ "3": 1, "1": 4, "2": 8 }), ...running("3") }),
       testResource("b", testSpec("1"), { recorded: recorded({ "2": 1, "1": 9 }), ...running("2") }),
@@ -257,7 +257,7 @@ describe("circles", () => {
 });
 
 describe("ranges", () => {
-  test("what was held keeps its age when the range grows", () => {
+  test("the old part of a range keeps its age when the range grows", () => {
     const grown = testResource("grown", testSpec("10-29"), { recorded: recorded({ "10-19": 1, "20-29": 9 }), ...running("10-19") });
     const inOld = testResource("in-old", testSpec("15-15"), { recorded: recorded({ "15-15": 5 }) });
     const inNew = testResource("in-new", testSpec("25-40"), { recorded: recorded({ "25-40": 5 }), ...running("25-40") });
@@ -270,14 +270,14 @@ describe("ranges", () => {
     ]);
   });
 
-  test("neighbors are not in each other's way", () => {
+  test("adjacent ranges do not conflict", () => {
     expect(effectiveVersions(resolvedNames(testResource("a", testSpec("10-19")), testResource("b", testSpec("20-29"))))).toEqual({
       a: "current 10-19",
       b: "current 20-29",
     });
   });
 
-  test("one range inside another conflicts, however deep it lies", () => {
+  test("nested ranges conflict, at any depth", () => {
     const result = resolvedNames(
       testResource("a", testSpec("0-1000")),
       testResource("b", testSpec("500-500")),
@@ -295,7 +295,7 @@ function claimsWithDouble({ asks }: TestSpec): Claim[] {
 }
 
 describe("shared values", () => {
-  test("those that share a value do not conflict, and one that wants it alone conflicts with each of them", () => {
+  test("resources that share a value do not conflict, and one that claims it exclusively conflicts with each", () => {
     const result = resolvedNames(
       testResource("a", testSpec("~7"), { recorded: recorded({ "7": 1 }) }),
       testResource("b", testSpec("~7"), { recorded: recorded({ "7": 3 }) }),
@@ -305,7 +305,7 @@ describe("shared values", () => {
     expect(messages(result)).toEqual(["alone: Value 7 conflicts with Lamp a", "alone: Value 7 conflicts with Lamp b"]);
   });
 
-  test("an older one that wants it alone wins against all that share it", () => {
+  test("an older exclusive claim wins against all that share the value", () => {
     const result = resolvedNames(
       testResource("a", testSpec("~7"), { recorded: recorded({ "7": 3 }) }),
       testResource("b", testSpec("~7"), { recorded: recorded({ "7": 4 }) }),
@@ -315,7 +315,7 @@ describe("shared values", () => {
     expect(messages(result)).toEqual(["a: Value ~7 conflicts with Lamp alone", "b: Value ~7 conflicts with Lamp alone"]);
   });
 
-  test("one that now wants the value alone keeps its shared last good form while another shares the value", () => {
+  test("a resource that now claims a value exclusively keeps its shared last good version while another shares it", () => {
     const result = resolvedNames(
       testResource("a", testSpec("7"), { recorded: recorded({ "7": 3 }), ...running("~7") }),
       testResource("b", testSpec("~7"), { recorded: recorded({ "7": 1 }) }),
@@ -324,7 +324,7 @@ describe("shared values", () => {
   });
 });
 
-test("a value that follows from another is as old as that one, and one field is blamed once for one holder", () => {
+test("a derived value has the age of its source, and one field has one failure per owner", () => {
   const result = resolveConflicts(
     [
       testResource("early", testSpec("7"), { recorded: recorded({ "7": 3 }) }),
@@ -337,7 +337,7 @@ test("a value that follows from another is as old as that one, and one field is 
   expect(messages(result)).toEqual(["other: Double 14 conflicts with Lamp early", "same: Value 7 conflicts with Lamp early"]);
 });
 
-test("who may be is listed by age, then kind and name", () => {
+test("accepted resources are sorted by age, then kind and name", () => {
   const { effective } = resolvedNames(
     testResource("d", testSpec("4"), { recorded: recorded({ "4": 2 }) }),
     testResource("c", testSpec("3"), { recorded: recorded({ "3": 2 }), kind: "Fan" }),

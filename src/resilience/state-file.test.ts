@@ -45,7 +45,7 @@ test("does not write the same content again", async () => {
   expect([statSync(file.path).ino, statSync(`${file.path}.previous`).ino]).toEqual([ino, previous]);
 });
 
-test("sets a damaged file aside and does not believe it", async () => {
+test("moves a damaged file aside and does not use it", async () => {
   const file = open();
   await file.save({ lamps: ["red"] });
   damage(file.path);
@@ -106,7 +106,7 @@ test("loses the state only if both files are damaged, and names both", async () 
   expect(found).toEqual({ message: expect.stringMatching(/beacons\.json\.damaged; .*\.previous\.damaged$/) as string, recovered: false });
 });
 
-test("looking at damaged files leaves them where they are", async () => {
+test("reading without writing keeps damaged files in place", async () => {
   const file = open(true);
   await file.save({ lamps: ["red"] });
   await file.save({ lamps: ["blue"] });
@@ -122,7 +122,7 @@ test("reads an older version and writes the newest", async () => {
   expect((await openSecond().load()).content).toEqual({ colors: ["blue"], lamps: ["blue"] });
 });
 
-test("after a downgrade reads what it knows of a newer version, and keeps both files untouched", async () => {
+test("after a downgrade reads the known part of a newer version, and keeps both files unchanged", async () => {
   const newer = openSecond();
   await newer.save({ colors: ["red"], lamps: ["red"] });
   await newer.save({ colors: ["blue"], lamps: ["blue"] });
@@ -147,26 +147,26 @@ test("after a downgrade reads what it knows of a newer version, and keeps both f
   expect((await openSecond().load()).content).toEqual({ colors: ["blue"], lamps: ["blue"] });
 });
 
-test("finds a newer version again that was kept before anything could be written", async () => {
+test("finds a newer version again that was moved aside before a write", async () => {
   await openSecond().save({ colors: ["blue"], lamps: ["blue"] });
   await open().load();
   expect((await open().load()).content).toMatchObject({ lamps: ["blue"] });
 });
 
-test("looking at a newer version leaves it where it is", async () => {
+test("reading without writing keeps a newer version in place", async () => {
   await openSecond().save({ colors: ["blue"], lamps: ["blue"] });
   expect((await open().load({ setAside: false })).content).toMatchObject({ lamps: ["blue"] });
   expect(readdirSync(directory)).toEqual(["beacons.json"]);
 });
 
-test("does not take a damaged version for a newer one", async () => {
+test("does not mistake a damaged version for a newer one", async () => {
   const file = open();
   await file.save({ lamps: ["red"] });
   writeFileSync(file.path, readFileSync(file.path, "utf8").replace('"version":1', '"version":2'));
   expect((await open().load()).damage?.message).toMatch(DAMAGED);
 });
 
-test("after any sequence of saves, one damaged file costs at most the last change", async () => {
+test("after any sequence of saves, one damaged file loses at most the last change", async () => {
   const lamps = fc.record({ lamps: fc.array(fc.constantFrom("red", "blue"), { maxLength: 2 }) });
   await fc.assert(
     fc.asyncProperty(fc.array(lamps, { minLength: 1, maxLength: 6 }), fc.boolean(), fc.boolean(), async (saves, restarts, first) => {

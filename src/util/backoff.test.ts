@@ -4,7 +4,7 @@ import { backoffMs } from "./backoff.ts";
 
 const range = { minMs: 5, maxMs: 300_000 };
 
-test("every wait lies in its own doubling step and never outside the range", () => {
+test("every wait is within its doubling step and never outside the range", () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 5000 }), (failures) => {
       const step = Math.min(300_000, 5 * 2 ** failures);

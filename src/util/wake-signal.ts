@@ -1,4 +1,4 @@
-/** Wakes a waiter; if nobody waits, the next wait returns at once. */
+/** Wakes a waiter; without a waiter the next wait returns at once. */
 export class WakeSignal {
   #woken = false;
   #wake: (() => void) | undefined;
