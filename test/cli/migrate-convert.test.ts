@@ -122,6 +122,16 @@ test("an object that its schema rejects is not converted", async () => {
   expect(stdout).not.toContain("kind: L3VNI");
 });
 
+test("an L2VNI that could mean two things is converted with a warning", async () => {
+  const unclear = SITE.replace("  vrf: red\n  vni: 110", "  vni: 110").replace("hostasn: 64515", "hosttype: external");
+  const { code, stdout, stderr } = await convert(unclear, "--to", "v0.2");
+  expect([code, stderr]).toEqual([
+    0,
+    "Warning: standard input:16: L2VNI openperouter-system/web: spec.vrf: Read as v0.1, in a VRF of its own name, although other objects are of v0.2: set vrf, or annotation plumbline.dev/api: v0.2 for an L2VNI in no VRF\n",
+  ]);
+  expect(stdout).toContain("  vrf: web\n");
+});
+
 test("a version that does not exist is a misuse", async () => {
   expect((await convert(SITE, "--to", "v1")).code).toBe(2);
 });

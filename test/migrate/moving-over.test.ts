@@ -4,8 +4,12 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { accessAs, installIdentities } from "../../lab/kube/identities.ts";
 import { Namespace } from "../../src/api/core/namespace.ts";
 import { Service } from "../../src/api/core/service.ts";
+import { CustomResourceDefinition, crdOf } from "../../src/api/crds/crd.ts";
+import { NETWORK_KINDS } from "../../src/api/crds/kinds.ts";
 import { BGPPeer } from "../../src/api/metallb/bgp-peer.ts";
 import { IPAddressPool } from "../../src/api/metallb/ip-address-pool.ts";
+import { NetworkL2VNI } from "../../src/api/network/l2vni.ts";
+import { NetworkUnderlay } from "../../src/api/network/underlay.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
 import { plumbline } from "../support/command-line.ts";
@@ -120,7 +124,7 @@ test("before anything is done, it is told what differs, and reports of MetalLB a
 
 test("the commands of the guide turn the definitions into ours, every object stays, and every Service keeps its address", async () => {
   const guide = await readFile(join(import.meta.dirname, "../../docs/migrate.md"), "utf8");
-  const commands = [...guide.matchAll(/^ *\$ plumbline migrate (.*)$/gm)].map(([, args = ""]) => args.split(" "));
+  const commands = [...guide.matchAll(/^ *\$ plumbline migrate ((?:check|crds).*)$/gm)].map(([, args = ""]) => args.split(" "));
   expect(commands.map(([name]) => name)).toEqual(["check", "check", "crds"]);
   for (const args of commands.slice(1)) expect([args, (await migrate(...args)).code]).toEqual([args, 0]);
 
@@ -144,4 +148,30 @@ test("the commands of the guide turn the definitions into ours, every object sta
   });
   const web = await client.resource(Service).get("web", { namespace: "shop", signal });
   expect(web.status?.loadBalancer).toEqual({ ingress: [{ ip: "192.0.2.77", ipMode: "VIP" }] });
+});
+
+test("objects of OpenPERouter's main branch are in the way, with what their conversion loses", async () => {
+  for (const kind of NETWORK_KINDS.filter(({ group }) => group === "network.openperouter.io")) {
+    await client.resource(CustomResourceDefinition).create(crdOf(kind), { signal });
+  }
+  const interfaces = [{ type: "NetworkDevice" as const, networkDevice: { interfaceName: "eth1" } }];
+  const neighbors = [{ type: "Internal" as const, listenRange: "192.168.11.0/24" }];
+  const fabric = { asn: 64514, routerIDCIDR: "10.0.0.0/24", interfaces, neighbors };
+  const metadata = { name: "fabric", namespace };
+  await eventually(() => client.resource(NetworkUnderlay).create({ metadata, spec: fabric }, { signal }));
+  const l2vni = { vni: 110, vxlanPort: 4789, gatewayIPs: ["10.1.0.1/24"] };
+  const domain = { type: "L3VNI" as const, l3vni: { name: "red" } };
+  await eventually(() => client.resource(NetworkL2VNI).create({ metadata, spec: { ...l2vni, routingDomain: domain } }, { signal }));
+  await expect(client.resource(NetworkL2VNI).create({ metadata: { name: "b", namespace }, spec: l2vni }, { signal })).rejects.toThrow(
+    "gatewayIPs requires routingDomain",
+  );
+  const { stdout, code } = await migrate("check");
+  expect(code).toBe(1);
+  for (const line of [
+    "CustomResourceDefinition underlays.network.openperouter.io: spec.group: Plumbline does not read network.openperouter.io",
+    `Underlay ${namespace}/fabric: spec.neighbors[0].listenRange: Lost in the conversion to v0.2`,
+    `L2VNI ${namespace}/fabric: spec.routingDomain: Lost in the conversion to v0.2: L3VNI red is not among these objects`,
+    "CustomResourceDefinition l2vnis.network.openperouter.io: 1 object of OpenPERouter's main branch",
+  ])
+    expect(stdout).toContain(line);
 });

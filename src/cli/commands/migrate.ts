@@ -77,10 +77,11 @@ function report(found: readonly MigrationDifference[], colorize: Colorize): stri
   for (const [what, group] of Map.groupBy(found, (one) => one.class)) {
     lines.push(colorize("bold", `${CLASSES[what]}:`), ...group.map((one) => `  ${failureLine(one)}`), "");
   }
+  const all = found.filter((one) => one.class !== "Version").length;
   const blocking = found.filter((one) => one.class === "Blocks").length;
   const verdict =
     blocking > 0
-      ? colorize("red", `${blocking} of ${found.length} ${found.length === 1 ? "difference is" : "differences are"} in the way`)
-      : colorize("green", `${found.length} ${found.length === 1 ? "difference" : "differences"}, none of them in the way`);
+      ? colorize("red", `${blocking} of ${all} ${all === 1 ? "difference is" : "differences are"} in the way`)
+      : colorize("green", `${all} ${all === 1 ? "difference" : "differences"}, none of them in the way`);
   return [...lines, verdict, ""].join("\n");
 }

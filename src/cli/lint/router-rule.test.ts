@@ -135,6 +135,13 @@ test.each([
   expect(routerWarnings([underlay(), l2vni("red", { vni: 1, l2gatewayips })]).map(({ field }) => field)).toEqual(fields);
 });
 
+test("lint warns about an L2VNI without vrf among objects of v0.2", () => {
+  const newer = l3vni("red", { vrf: "red", vni: 100, underlayAddressFamily: "ipv4" });
+  const unclear = warned([underlay(), newer, l2vni("web", { vni: 1 }), l2vni("db", { vni: 2, vrf: "red" })]);
+  expect(unclear).toEqual([expect.stringMatching(/^L2VNI\/openperouter-system\/web spec.vrf: Read as v0.1/)]);
+  expect(warned([underlay(), l2vni("web", { vni: 1 })])).toEqual([]);
+});
+
 test("lint warns about an import that only another VNI exports", () => {
   const importing = l3vni("green", { vrf: "green", vni: 300, importRTs: ["64514:32"] });
   const exporting = (vni: number) => l3vni("amber", { vrf: "amber", vni, exportRTs: ["64514:32"] });

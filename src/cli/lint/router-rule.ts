@@ -4,6 +4,7 @@ import type { L2VNI } from "../../api/openpe/l2vni.ts";
 import type { L3VNI } from "../../api/openpe/l3vni.ts";
 import type { Underlay } from "../../api/openpe/underlay.ts";
 import type { InterfaceAddress } from "../../ip/interface-address.ts";
+import { UNCLEAR_VRF, unclearL2VNIs } from "../../router/dialects/read-objects.ts";
 import type { RouterObjects } from "../../router/model/observed.ts";
 import { previewNode } from "../../router/preview.ts";
 import { farImports } from "../../router/validate/imports.ts";
@@ -36,6 +37,7 @@ export function routerWarnings(objects: readonly KubeObject[], context: LintCont
     const found = [
       ...router.underlays.flatMap((underlay) => secretsElsewhere(underlay, secrets)),
       ...(isPartial(router, objects, context) ? withoutUnderlay(router) : []),
+      ...unclearL2VNIs(router).map(({ metadata }) => ({ kind: "L2VNI", name: metadata.name, field: "spec.vrf", message: UNCLEAR_VRF })),
       ...router.l2vnis.flatMap(anycastGateways),
       ...router.l3vnis.flatMap((l3vni) => importsFromAfar(l3vni, router)),
     ];

@@ -1,7 +1,8 @@
 import { unknownFields } from "../../api/admission/pruning.ts";
 import { itemsOf, memberOf } from "../../api/admission/value.ts";
 import type { CustomKind } from "../../api/define-kind.ts";
-import { apiVersionOf, type KubeObject } from "../../api/kind.ts";
+import { apiVersionOf, groupOf, type KubeObject } from "../../api/kind.ts";
+import { NETWORK } from "../../api/network/fields.ts";
 import { CUSTOM_KINDS } from "../../api/crds/kinds.ts";
 import type { Schema } from "../../api/schema.ts";
 import { ApiError } from "../../embedded/store/api-error.ts";
@@ -80,7 +81,7 @@ function unknownKind(apiVersion: string, kind: string): Problem {
     return {
       reason: "UnknownKind",
       field: "apiVersion",
-      message: `${kind} is not in apiVersion ${apiVersion}, only in ${versions.join(", ")}`,
+      message: `${kind} is not in apiVersion ${apiVersion}, only in ${versions.join(", ")}${ofMain(apiVersion)}`,
     };
   }
   const suggestion = didYouMean(
@@ -88,6 +89,11 @@ function unknownKind(apiVersion: string, kind: string): Problem {
     KINDS.map((one) => one.kind),
   );
   return { reason: "UnknownKind", field: "kind", message: `unknown kind ${kind}${suggestion}` };
+}
+
+/** OpenPERouter's main branch has another group with the same kinds. */
+function ofMain(apiVersion: string): string {
+  return groupOf(apiVersion) === NETWORK.group ? "; convert it with plumbline migrate convert --to v0.2" : "";
 }
 
 function unknownField({ kind, custom }: ServedKind, field: string): Problem {

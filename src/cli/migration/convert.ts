@@ -1,14 +1,17 @@
 import { type Command, Option } from "commander";
 import { stringify } from "yaml";
 import { NETWORK_KINDS } from "../../api/crds/kinds.ts";
-import type { KubeObject } from "../../api/kind.ts";
+import { keyOf, type KubeObject } from "../../api/kind.ts";
 import { print } from "../../kube/printable.ts";
 import { type ApiTarget, convert, isRouterObject, routingDomains, type RoutingDomains } from "../../router/dialects/convert.ts";
+import { UNCLEAR_VRF, unclearL2VNIs } from "../../router/dialects/read-objects.ts";
 import { yamlView } from "../get/view.ts";
 import { readInputs } from "../manifests/input.ts";
 import { validateManifest } from "../manifests/schema-rules.ts";
 import { failureLine } from "../print/failure-line.ts";
 import { printItems } from "../print/items.ts";
+import { warn } from "../print/warn.ts";
+import { routerObjects } from "../router/offline-node.ts";
 import { EXIT, failWith } from "../shared/exit.ts";
 
 export function configureConvert(command: Command): void {
@@ -59,6 +62,11 @@ async function run({ filename, to, output }: ConvertOptions): Promise<void> {
     for (const loss of conversion.losses) failWith(`${input.file}:${input.lineOf(loss.field)}: ${failureLine(loss)}`, EXIT.no);
     return conversion;
   });
+  const admitted = inputs.filter(({ object }) => isRouterObject(object) && validateManifest(object, NETWORK_KINDS).admitted);
+  for (const unclear of unclearL2VNIs(routerObjects(admitted.map(({ object }) => object)))) {
+    const input = inputs.find(({ object }) => object.metadata === unclear.metadata);
+    warn(`${input?.file}:${input?.lineOf("spec.vrf")}: L2VNI ${keyOf(unclear)}: spec.vrf: ${UNCLEAR_VRF}`);
+  }
   if (output === "json") printItems("Conversion", conversions);
   else print(YAML.whole(conversions.flatMap(({ object }) => object ?? [])));
 }

@@ -1,18 +1,20 @@
 import { crdOf, type CustomResourceDefinition, type StructuralSchema } from "../../api/crds/crd.ts";
 import { CUSTOM_KINDS } from "../../api/crds/kinds.ts";
+import { MAIN_GROUP, OLD_GROUP } from "../../router/dialects/convert.ts";
 import type { MigrationDifference, DifferenceClass } from "./difference.ts";
 import type { Inventory, StoredDefinition } from "./inventory.ts";
 
 /** Groups of the projects that Plumbline replaces. */
-const THEIR_GROUPS = new Set(["metallb.io", "frrk8s.metallb.io", "openpe.openperouter.github.io"]);
+export const THEIR_GROUPS: ReadonlySet<string> = new Set(["metallb.io", "frrk8s.metallb.io", OLD_GROUP, MAIN_GROUP]);
 const MOST_FIELDS = 8;
 
 export function definitionDifferences(inventory: Inventory, { replaceStatusCrds }: { replaceStatusCrds: boolean }): MigrationDifference[] {
   return inventory.definitions.flatMap((definition) => {
     const ours = ourDefinition(definition);
     if (ours) return replaced(definition, ours, countOf(definition, inventory), replaceStatusCrds);
-    if (!THEIR_GROUPS.has(definition.spec.group)) return [];
-    return [difference(definition, "", "Unused", "Plumbline has no such kind and does not read its objects")];
+    const { group } = definition.spec;
+    if (!THEIR_GROUPS.has(group) || (group === MAIN_GROUP && countOf(definition, inventory) > 0)) return [];
+    return [definitionDifference(definition, "", "Unused", "Plumbline has no such kind and does not read its objects")];
   });
 }
 
@@ -38,20 +40,20 @@ function replaced(
     const message = replaceStatusCrds
       ? `${whose}, which lose what Plumbline does not know`
       : `${whose}. --replace-status-crds replaces it with Plumbline's definition`;
-    found.push(difference(definition, "spec.versions", replaceStatusCrds ? "Differs" : "Blocks", message));
+    found.push(definitionDifference(definition, "spec.versions", replaceStatusCrds ? "Differs" : "Blocks", message));
   } else if (unknown.length > 0) {
-    found.push(difference(definition, "spec.versions", "Differs", `Plumbline does not know ${listed(unknown)}`));
+    found.push(definitionDifference(definition, "spec.versions", "Differs", `Plumbline does not know ${listed(unknown)}`));
   }
   const versions = new Set(ours.spec.versions.map(({ name }) => name));
   for (const stored of definition.status?.storedVersions ?? []) {
     if (versions.has(stored)) continue;
     const message = `Objects are stored as ${stored}, which Plumbline does not serve: store them as ${[...versions].join(" or ")} first`;
-    found.push(difference(definition, "status.storedVersions", "Blocks", message));
+    found.push(definitionDifference(definition, "status.storedVersions", "Blocks", message));
   }
   if (definition.spec.conversion?.strategy === "Webhook") {
     const message =
       "Its versions are converted by a webhook, which goes with the program that answers it; here all versions have the same fields";
-    found.push(difference(definition, "spec.conversion", "Differs", message));
+    found.push(definitionDifference(definition, "spec.conversion", "Differs", message));
   }
   return found;
 }
@@ -91,7 +93,7 @@ function isEmpty({ properties = {}, ...rest }: StructuralSchema): boolean {
   );
 }
 
-function countOf({ spec }: StoredDefinition, { objects: all }: Inventory): number {
+export function countOf({ spec }: StoredDefinition, { objects: all }: Inventory): number {
   return all.filter(({ kind, apiVersion = "" }) => kind === spec.names.kind && apiVersion.startsWith(`${spec.group}/`)).length;
 }
 
@@ -104,6 +106,11 @@ function listed(fields: readonly string[]): string {
   return fields.length > first.length ? `${first.join(", ")} and ${fields.length - first.length} more` : first.join(", ");
 }
 
-function difference({ metadata }: StoredDefinition, field: string, kind: DifferenceClass, message: string): MigrationDifference {
+export function definitionDifference(
+  { metadata }: StoredDefinition,
+  field: string,
+  kind: DifferenceClass,
+  message: string,
+): MigrationDifference {
   return { kind: "CustomResourceDefinition", name: metadata.name, namespace: "", field, message, class: kind };
 }

@@ -10,12 +10,13 @@ export interface MigrationDifference {
   readonly class: DifferenceClass;
 }
 
-/** Blocks the migration; must be stopped during it; is handled differently; is unused afterwards. */
-export type DifferenceClass = "Blocks" | "Stop" | "Differs" | "Unused";
+/** Blocks the migration; must be stopped during it; is handled differently; is unused afterwards; is no difference, but which API it uses. */
+export type DifferenceClass = "Blocks" | "Stop" | "Differs" | "Unused" | "Version";
 
 export const CLASSES: Readonly<Record<DifferenceClass, string>> = {
   Blocks: "In the way",
   Stop: "To be stopped, in the order of docs/migrate.md",
   Differs: "Treated otherwise here",
   Unused: "Of no use afterwards",
+  Version: "Versions of OpenPERouter's API in this cluster",
 };

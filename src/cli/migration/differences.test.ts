@@ -3,7 +3,10 @@ import type { Service } from "../../api/core/service.ts";
 import { crdOf } from "../../api/crds/crd.ts";
 import type { KubeObject } from "../../api/kind.ts";
 import { BGPPeer } from "../../api/metallb/bgp-peer.ts";
-import { CUSTOM_KINDS } from "../../api/crds/kinds.ts";
+import { CUSTOM_KINDS, NETWORK_KINDS } from "../../api/crds/kinds.ts";
+import { L2VNI } from "../../api/openpe/l2vni.ts";
+import { L3VNI } from "../../api/openpe/l3vni.ts";
+import { Underlay } from "../../api/openpe/underlay.ts";
 import { ServiceL2Status } from "../../api/metallb/service-l2-status.ts";
 import { differences, type MigrationOptions } from "./differences.ts";
 import type { Inventory, StoredDefinition, Workload } from "./inventory.ts";
@@ -100,6 +103,52 @@ describe("definitions", () => {
   test("kinds that Plumbline does not have are unused, and kinds of other projects are ignored", () => {
     expect(found({ definitions: [ofGroup("frrk8s.metallb.io"), ofGroup("example.com")] })).toEqual([
       "Unused CustomResourceDefinition things.frrk8s.metallb.io : Plumbline has no such kind and does not read its objects",
+    ]);
+  });
+});
+
+const routerObject = (group: string, kind: string, name: string, spec: object): KubeObject & { spec: object } => ({
+  apiVersion: `${group}/v1alpha1`,
+  kind,
+  metadata: { name, namespace: "openperouter-system" },
+  spec,
+});
+
+describe("versions of OpenPERouter's API", () => {
+  const definitions = [Underlay, L2VNI, L3VNI, ...NETWORK_KINDS].map((kind) => crdOf(kind) as StoredDefinition);
+  const neighbors = [{ asn: 64512, address: "192.168.11.2" }];
+  const interfaces = [{ type: "NetworkDevice", networkDevice: { interfaceName: "eth1" } }];
+
+  test("fields of v0.2 are counted, and an L2VNI that could mean two things is named", () => {
+    const group = "openpe.openperouter.github.io";
+    const objects = [
+      routerObject(group, "Underlay", "fabric", { asn: 64514, neighbors, interfaces, tunnelEndpoint: { cidrs: ["100.65.0.0/24"] } }),
+      routerObject(group, "L2VNI", "web", { vni: 110 }),
+      routerObject(group, "L2VNI", "db", { vni: 111, vrf: "red" }),
+    ];
+    expect(found({ definitions, objects }).filter((line) => !line.startsWith("Unused"))).toEqual([
+      "Differs L2VNI web spec.vrf: Read as v0.1, in a VRF of its own name, although other objects are of v0.2: set vrf, or annotation plumbline.dev/api: v0.2 for an L2VNI in no VRF",
+      "Version CustomResourceDefinition l2vnis.openpe.openperouter.github.io : 2 objects, without fields of v0.2",
+      "Version CustomResourceDefinition underlays.openpe.openperouter.github.io : 1 object, 1 of them with fields of v0.2",
+    ]);
+  });
+
+  test("objects of main are in the way, with what their conversion loses", () => {
+    const group = "network.openperouter.io";
+    const objects = [
+      routerObject(group, "Underlay", "fabric", { asn: 64514, neighbors, interfaces, routeReflector: { clusterID: "192.0.2.1" } }),
+      routerObject(group, "L3VNI", "red", { vni: 100, vrf: "red" }),
+      routerObject(group, "L2VNI", "web", { vni: 110, routingDomain: { type: "L3VNI", l3vni: { name: "red" } } }),
+    ];
+    const blocks = "Plumbline does not read network.openperouter.io: convert its objects with plumbline migrate convert --to v0.2";
+    expect(found({ definitions, objects }).filter((line) => !line.startsWith("Unused"))).toEqual([
+      `Blocks CustomResourceDefinition l2vnis.network.openperouter.io spec.group: ${blocks}`,
+      `Blocks CustomResourceDefinition l3vnis.network.openperouter.io spec.group: ${blocks}`,
+      `Blocks CustomResourceDefinition underlays.network.openperouter.io spec.group: ${blocks}`,
+      "Differs Underlay fabric spec.routeReflector: Lost in the conversion to v0.2: v0.2 has no such setting",
+      "Version CustomResourceDefinition l2vnis.network.openperouter.io : 1 object of OpenPERouter's main branch",
+      "Version CustomResourceDefinition l3vnis.network.openperouter.io : 1 object of OpenPERouter's main branch",
+      "Version CustomResourceDefinition underlays.network.openperouter.io : 1 object of OpenPERouter's main branch",
     ]);
   });
 });

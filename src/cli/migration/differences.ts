@@ -1,7 +1,9 @@
-import type { KubeObject } from "../../api/kind.ts";
+import { groupOf, type KubeObject } from "../../api/kind.ts";
+import { MAIN_GROUP } from "../../router/dialects/convert.ts";
 import { definitionDifferences } from "./definitions.ts";
 import { CLASSES, type MigrationDifference, type DifferenceClass } from "./difference.ts";
 import { programDifferences } from "./programs.ts";
+import { versionDifferences } from "./versions.ts";
 import type { Inventory } from "./inventory.ts";
 import { serviceDifferences } from "./services.ts";
 import { LINT_RULES, LINT_WARNING_RULES } from "../lint/rules.ts";
@@ -21,6 +23,7 @@ export function differences(inventory: Inventory, moving: MigrationOptions): Mig
   return [
     ...definitionDifferences(inventory, moving),
     ...programDifferences(inventory),
+    ...versionDifferences(inventory),
     ...configurationDifferences(inventory, moving),
     ...serviceDifferences(inventory, moving),
     ...leftOvers(inventory),
@@ -89,7 +92,9 @@ function configurationDifferences(
 ): MigrationDifference[] {
   const found: MigrationDifference[] = [];
   const admitted: KubeObject[] = [...withKind("Node", inventory.nodes), ...withKind("Namespace", inventory.namespaces)];
-  for (const object of inventory.objects.filter(({ kind = "" }) => CONFIGURATION.has(kind))) {
+  for (const object of inventory.objects.filter(
+    ({ kind = "", apiVersion }) => CONFIGURATION.has(kind) && groupOf(apiVersion) !== MAIN_GROUP,
+  )) {
     const stray = strayed(object, namespaces);
     if (stray !== undefined) {
       found.push(difference(object, "metadata.namespace", "Differs", stray));

@@ -7,7 +7,7 @@ import { Secret } from "../../api/core/secret.ts";
 import { Service } from "../../api/core/service.ts";
 import { CustomResourceDefinition } from "../../api/crds/crd.ts";
 import type { Kind, KubeObject } from "../../api/kind.ts";
-import { CUSTOM_KINDS } from "../../api/crds/kinds.ts";
+import { CUSTOM_KINDS, NETWORK_KINDS } from "../../api/crds/kinds.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
 import { ValidatingWebhookConfiguration } from "../../kube/webhook/configuration.ts";
@@ -37,7 +37,7 @@ export interface Inventory {
   readonly definitions: readonly StoredDefinition[];
   readonly workloads: readonly Workload[];
   readonly webhooks: readonly ValidatingWebhookConfiguration[];
-  /** Of the kinds that Plumbline has too, with their statuses. */
+  /** Of the kinds that Plumbline has too or can convert, with their statuses. */
   readonly objects: readonly KubeObject[];
   readonly services: readonly Service[];
   readonly nodes: readonly Node[];
@@ -67,7 +67,7 @@ export async function readInventory(
   };
   const definitions = (await list(CustomResourceDefinition)) as readonly unknown[] as readonly StoredDefinition[];
   const there = new Set(definitions.map(({ metadata }) => metadata.name));
-  const kinds = (CUSTOM_KINDS as readonly Kind[]).filter(({ plural, group }) => there.has(`${plural}.${group}`));
+  const kinds = ([...CUSTOM_KINDS, ...NETWORK_KINDS] as readonly Kind[]).filter(({ plural, group }) => there.has(`${plural}.${group}`));
   const [objects, deployments, daemonSets] = await Promise.all([
     Promise.all(kinds.map((kind) => list(kind))),
     list(Deployment as Kind),

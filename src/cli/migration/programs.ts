@@ -1,3 +1,4 @@
+import { THEIR_GROUPS } from "./definitions.ts";
 import type { MigrationDifference, DifferenceClass } from "./difference.ts";
 import type { Inventory, Workload } from "./inventory.ts";
 
@@ -84,7 +85,7 @@ function ofWebhooks({ webhooks }: Inventory): MigrationDifference[] {
 }
 
 function isTheirs({ apiGroups }: { apiGroups: readonly string[] }): boolean {
-  return apiGroups.some((group) => ["metallb.io", "frrk8s.metallb.io", "openpe.openperouter.github.io"].includes(group));
+  return apiGroups.some((group) => THEIR_GROUPS.has(group));
 }
 
 function containersOf({ spec }: Workload) {

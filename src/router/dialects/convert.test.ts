@@ -251,13 +251,13 @@ describe("the VRF of an L2VNI", () => {
       "no L3VNI has the VRF",
       manifest("v0.1", "L2VNI", "web", { vni: 1, vrf: "blue" }),
       "main",
-      "spec.vrf: main refers to the L3VNI of VRF blue, and none is in the given files",
+      "spec.vrf: main refers to the L3VNI of VRF blue, and none is among these objects",
     ],
     [
       "the L3VNI is missing",
       manifest("main", "L2VNI", "web", { vni: 1, routingDomain: { type: "L3VNI", l3vni: { name: "blue" } } }),
       "v0.2",
-      "spec.routingDomain: L3VNI blue is not in the given files",
+      "spec.routingDomain: L3VNI blue is not among these objects",
     ],
     [
       "v0.1 has no L2VNI without one",

@@ -90,7 +90,7 @@ function withRoutingDomain({ kind, metadata }: KubeObject, spec: unknown, domain
   const rest = Object.fromEntries(Object.entries(spec).filter(([name]) => name !== "vrf"));
   const owners = domains.ownersOf(metadata.namespace ?? "", vrf);
   const [owner] = owners;
-  if (!owner) lose("spec.vrf", `main refers to the L3VNI of VRF ${vrf}, and none is in the given files`);
+  if (!owner) lose("spec.vrf", `main refers to the L3VNI of VRF ${vrf}, and none is among these objects`);
   if (owners.length > 1) lose("spec.vrf", `main refers to one L3VNI, and VRF ${vrf} has ${owners.map(({ name }) => name).join(", ")}`);
   if (!owner) return rest;
   return { routingDomain: { type: owner.kind, [owner.kind.toLowerCase()]: { name: owner.name } }, ...rest };
@@ -102,7 +102,7 @@ function withVrf({ kind, metadata }: KubeObject, spec: unknown, domains: Routing
   const type = String(routingDomain["type"]);
   const { name = "" } = (routingDomain[type.toLowerCase()] ?? {}) as { name?: string };
   const vrf = domains.vrfOf(metadata.namespace ?? "", type, name);
-  if (vrf === undefined) lose("spec.routingDomain", `${type} ${name} is not in the given files`);
+  if (vrf === undefined) lose("spec.routingDomain", `${type} ${name} is not among these objects`);
   return vrf === undefined ? rest : { vrf, ...rest };
 }
 

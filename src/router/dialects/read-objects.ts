@@ -149,6 +149,16 @@ export function readL2VNI(object: L2VNI): RouterObject<L2VNISpec> {
   return { ...object, spec: { ...object.spec, disconnected: true }, reading: spellings.reading };
 }
 
+/** Read as v0.1 although other objects are of v0.2, where they would be in no VRF. */
+export function unclearL2VNIs({ underlays, l2vnis, l3vnis }: RouterObjects): RouterObject<L2VNISpec>[] {
+  if (![...underlays, ...l2vnis, ...l3vnis].some(({ reading }) => reading?.api === "v0.2")) return [];
+  return l2vnis.filter(
+    ({ metadata, spec, reading }) => !spec.vrf && reading?.api === "v0.1" && metadata.annotations?.[API_ANNOTATION] === undefined,
+  );
+}
+
+export const UNCLEAR_VRF = `Read as v0.1, in a VRF of its own name, although other objects are of v0.2: set vrf, or annotation ${API_ANNOTATION}: v0.2 for an L2VNI in no VRF`;
+
 /** The VRF that it belongs to; none if it is disconnected. */
 export function vrfOfL2VNI(object: L2VNI): string | undefined {
   return vrfOf(object.metadata.name, readL2VNI(object).spec);
