@@ -97,6 +97,10 @@ function harness(lbClass?: string, ingress: { ip: string }[] = [{ ip: "192.0.2.1
     edit: (status: NonNullable<Service["status"]>) =>
       api.edit(KEY, (service) => ({ ...service, status: { ...service.status, ...status } })),
     enqueueAll: () => reports.enqueueAll(),
+    setDoubtful: (...doubtful: string[]) => {
+      input.doubtful = new Set(doubtful);
+      reports.enqueueAll();
+    },
     says: (reason: string) =>
       l2.put({
         metadata: { name: "web", namespace: "shop", annotations: { [nodeAnnotation]: "n1" } },
@@ -144,6 +148,23 @@ test("reports that the elected node does not answer if it persists, and not duri
   expect((await servicesNotAnnounced.get()).values).toEqual([{ labels: { reason: "addressInUse" }, value: 0 }]);
   await end();
   expect((await servicesNotAnnounced.get()).values).toEqual([]);
+});
+
+test("an elected node that starts again is reported only if it does not run the configuration after ten seconds", async () => {
+  const { events, reason, enqueueAll, setDoubtful, end } = harness();
+  enqueueAll();
+  await pass(15_000);
+  setDoubtful("n1");
+  await pass(8_000);
+  expect(reason()).toBe("Announced");
+  setDoubtful();
+  await pass(60_000);
+  expect(reason()).toBe("Announced");
+  expect(events).toEqual(["Announced"]);
+  setDoubtful("n1");
+  await pass(12_000);
+  expect(reason()).toBe("configurationInvalid");
+  await end();
 });
 
 test("a Service of a class without a controller is reported after a minute, until it gets an address", async () => {

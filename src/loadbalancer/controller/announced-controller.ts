@@ -49,8 +49,8 @@ const BUSY_MS = 5_000;
 /** So long the controller of another class may take. */
 const UNSERVED_AFTER_MS = 60_000;
 const UNSERVED = "Unserved";
-/** FRR is restarted, and its sessions are up again, within this time. */
-const SESSION_GRACE_MS = 10_000;
+/** FRR or an agent is restarted, and its sessions are up again, within this time. */
+const RESTART_GRACE_MS = 10_000;
 
 export class AnnouncedReports {
   readonly #options: AnnouncedReportsOptions;
@@ -112,7 +112,8 @@ export class AnnouncedReports {
     const condition = announcedCondition(view, input, unmetRequest, statuses);
     this.#count(key, condition.status === "False" ? condition.reason : undefined);
     // A node that takes over finds for a moment that the one before it still answers; sessions come back after a restart.
-    const graceMs = isDeliveryReason(condition.reason) ? SESSION_GRACE_MS : isTransient || statuses.blocker !== undefined ? GRACE_MS : 0;
+    const isRestart = isDeliveryReason(condition.reason) || condition.reason === "configurationInvalid";
+    const graceMs = isRestart ? RESTART_GRACE_MS : isTransient || statuses.blocker !== undefined ? GRACE_MS : 0;
     const { write, recordEvent, againMs } = this.#delay.decide(key, condition, stored, graceMs);
     if (write)
       this.#writer.set(key, { status: (status) => ({ ...status, conditions: setCondition(status?.conditions ?? [], condition) }) });
