@@ -82,7 +82,7 @@ export interface ProbingPhase {
 type Phase =
   | ProbingPhase
   | { readonly is: "silent"; readonly found: number }
-  /** `handover`: another candidate has answered since then, and releases the address in a moment. Else the MAC of who does. */
+  /** `handover`: another node has answered since then, and releases the address in a moment. Else the MAC of who does. */
   | { readonly is: "in-use"; readonly rival?: string; readonly handover?: number; readonly again: number }
   | { readonly is: "failed"; readonly message: string; readonly again: number }
   | OwnedPhase;

@@ -90,9 +90,12 @@ test("while another MAC answers the address is not taken, and probed for again e
   expect(course.is).toBe("holding");
 });
 
-test("another candidate that still answers is not reported as a conflict, until it does so for ten seconds", () => {
+test.each([
+  ["candidate", ["a", "b"]],
+  ["node, which is excluded now,", ["a"]],
+])("another %s that still answers is not reported as a conflict, until it does so for ten seconds", (_which, candidates) => {
   const course = new Course();
-  course.seek();
+  course.seek(candidates);
   const answers = (seconds: number): string[] => {
     const outcomes: string[] = [];
     for (let second = 0; second < seconds; second++) {
@@ -106,7 +109,7 @@ test("another candidate that still answers is not reported as a conflict, until 
   expect(course.is).toBe("holding");
 
   const stuck = new Course();
-  stuck.seek();
+  stuck.seek(candidates);
   for (let second = 0; second < 12; second++) {
     stuck.until(stuck.now + 900);
     stuck.addresses.claimed(vip, "eth0", rival, "b", stuck.now);

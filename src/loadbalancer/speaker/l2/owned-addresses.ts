@@ -19,7 +19,7 @@ import {
 const AGAIN_MS = 1_000;
 const DEFEND_EVERY_MS = 10_000;
 const CHECK_EVERY_MS = 1_000;
-/** Another candidate that hears of us releases the address by then. */
+/** Another node that hears of us, or is excluded, releases the address by then. */
 const HANDOVER_MS = 10_000;
 /** The longest that the kernel may take. */
 const SLOW_MS = 10_000;
@@ -189,7 +189,7 @@ export class OwnedAddresses {
     const { phase } = ownership;
     if (phase.is !== "holding") {
       const { rival, handover = now } = answeredBefore(phase);
-      const isHandover = node !== undefined && ownership.candidates.includes(node) && now - handover < HANDOVER_MS;
+      const isHandover = node !== undefined && now - handover < HANDOVER_MS;
       ownership.phase = { is: "in-use", ...(isHandover ? { handover } : { handover, rival: mac }), again: now + AGAIN_MS };
       return isHandover || rival === mac ? "nothing" : "in-use";
     }
