@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { ConnectivityMesh } from "../api/connectivity/connectivity-mesh.ts";
 import { PodNetworkConnectivityCheck } from "../api/connectivity/pod-network-connectivity-check.ts";
 import { EndpointSlice, serviceNameLabel } from "../api/core/endpoint-slice.ts";
+import { Node } from "../api/core/node.ts";
 import type { Condition, ConditionStatus } from "../api/kind.ts";
 import { dependenciesOf, statementsFrom, type FakeObject, unhealthyIn } from "../api/testing/fake-reader.ts";
 import { edges } from "./explain.ts";
@@ -170,6 +171,15 @@ test("a check of a node whose agent is silent depends on the agent, which is the
     "Unknown PodNetworkConnectivityCheck/shop/n1-to-10-0-0-2-8081 Stale",
   ]);
   expect(statements.find(({ component }) => component.kind === "Agent")?.since).toBe(ago(4));
+});
+
+const nodes = (...names: string[]) => [Node, ...names.map((name) => ({ metadata: { name }, spec: {} }))] as FakeObject;
+
+test("stale checks from a node that was removed are no problem, and those from a node that exists are", () => {
+  const message = "Source n1 has not reported since 2026-11-16T09:34:02Z; the rest of this status is its last report";
+  const stale = between("n1", "n2", unknown("Stale", message));
+  expect(unhealthyIn(explain([PodNetworkConnectivityCheck, stale], nodes("n2", "n3")))).toEqual([]);
+  expect(unhealthyIn(explain([PodNetworkConnectivityCheck, stale], nodes("n1", "n2")))).toContain("!Unknown Agent/n1 AgentNotReporting");
 });
 
 test("a check of a silent pod depends on the pod", () => {

@@ -48,7 +48,7 @@ function* ofCheck(check: Check, reader: ObjectReader, analyze: (reader: ObjectRe
     return;
   }
   const { body, about } =
-    reachable.status === "False" ? failedBecause(check, reachable, reader, analyze(reader)) : silentBecause(check, reachable);
+    reachable.status === "False" ? failedBecause(check, reachable, reader, analyze(reader)) : silentBecause(check, reachable, reader);
   yield* about;
   yield result(component, body);
   const mesh = metadata.annotations?.[meshAnnotation];
@@ -100,8 +100,13 @@ function ownFix({ metadata: { name, namespace = "" } }: Check): Fix {
   };
 }
 
+/** A node that was removed from the cluster has left on purpose. Without the right to list Nodes none is known. */
+function hasLeft(node: string, reader: ObjectReader): boolean {
+  return reader.get(Node, node) === undefined && reader.all(Node).length > 0;
+}
+
 /** Why there is no result. */
-function silentBecause(check: Check, reachable: Condition): Reasons {
+function silentBecause(check: Check, reachable: Condition, reader: ObjectReader): Reasons {
   const { reason, message, lastTransitionTime: since } = reachable;
   const { annotations = {}, namespace = "" } = check.metadata;
   const node = annotations[nodeAnnotation];
@@ -113,6 +118,7 @@ function silentBecause(check: Check, reachable: Condition): Reasons {
     return { body: { ...body, ownFault: true, fix: { text: "change spec.targetEndpoint", change } }, about: [] };
   }
   if (reason !== "Stale" && reason !== "SourceFault") return { body, about: [] };
+  if (reason === "Stale" && host !== undefined && hasLeft(host, reader)) return { body: HEALTHY, about: [] };
   const silentSince = lastReportOf(reachable);
   if (node !== undefined && reason === "Stale") {
     return {
