@@ -189,6 +189,8 @@ class RouterAgent {
   #failing: ReadonlyMap<string, Failing> | undefined;
   #failures = 0;
   #passes = 0;
+  /** Whether the first pass found the router as the agent before left it. */
+  #isTakenOver = false;
   #unavailable: string | undefined;
   #unreadSecrets: string | undefined;
   #foreign: readonly ForeignObject[] = [];
@@ -209,6 +211,7 @@ class RouterAgent {
     const hooks = { apiAnswers: () => apiAnswers(client, node, signal), onRebuild: show, onNewNamespace: () => links.reopen() };
     const result = await router.pass(view, hooks, signal);
     if (result.done && result.done.changes.length > 0) this.sessions.includeVnis();
+    if (this.#passes === 0) this.#isTakenOver = result.done?.changes.every(({ links }) => links === 0) ?? false;
     show(result.outcome);
     countPass(result);
     this.#report(view, result, restarted);
@@ -220,8 +223,10 @@ class RouterAgent {
     if (!this.#last) return;
     const { view, outcome } = this.#last;
     const { name: node, uid } = view.node.metadata;
+    const frr = outcome.unavailable === undefined ? this.sessions.state : undefined;
+    const before = this.#isTakenOver ? this.#options.statuses.get(this.#key)?.status : undefined;
     this.#options.writer.set(this.#key, {
-      status: report(outcome, outcome.unavailable === undefined ? this.sessions.state : undefined, this.overlay?.state()),
+      status: report(outcome, frr, this.overlay?.state(), before),
       create: {
         metadata: {
           annotations: { [nodeAnnotation]: node },

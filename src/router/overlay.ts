@@ -10,6 +10,7 @@ import type { SigningKey } from "../kube/members/signing-key.ts";
 import type { LiveVni } from "./vnis.ts";
 import { parseOverlayMap } from "./probes/overlay-map.ts";
 import { type LocalVni, OverlayProber, type ProbeInputs, type ProbePeer } from "./probes/prober.ts";
+import { STALE_MS } from "./probes/pairs.ts";
 import { overlayReport } from "./probes/report-overlay.ts";
 import { routerOverlayPaths, routerProbesDropped } from "./metrics.ts";
 import type { OverlayState } from "./report.ts";
@@ -53,6 +54,7 @@ export class Overlay implements Runnable {
   readonly #prober: OverlayProber;
   #absent: AbsentVteps = new Map();
   #repairAt = 0;
+  readonly #startedAt = performance.now();
 
   constructor(overlay: OverlayParts) {
     const { manager, log, node, router, systemNamespace: namespace, signingKey } = overlay;
@@ -98,7 +100,9 @@ export class Overlay implements Runnable {
     routerOverlayPaths.set({ state: "failing" }, failing.length);
     routerOverlayPaths.set({ state: "unknown" }, unknown);
     routerOverlayPaths.set({ state: "ok" }, Math.max(0, probed - unknown - failing.length));
-    return { vtep: vtepOf(this.#router.vnis), report };
+    const isOpen = !report || (failing.length === 0 && unknown + report.pending > 0);
+    const isStarting = isOpen && performance.now() - this.#startedAt < STALE_MS;
+    return { vtep: vtepOf(this.#router.vnis), report, isStarting };
   }
 }
 

@@ -52,6 +52,23 @@ test("reports everything applied literally as in the specification", () => {
   );
 });
 
+const reachable = (...args: Parameters<typeof report>) => report(...args).conditions.find(({ type }) => type === "OverlayReachable");
+
+test("a restarted agent keeps what was reported of the overlay until it has probed, and not while FRR is unavailable", () => {
+  const overlay = { probed: 3, failing: [], unknown: 0, pending: 3, reached: 0 };
+  const starting = { vtep: "100.65.0.1", report: overlay, isStarting: true };
+  const condition = { type: "OverlayReachable", status: "True" as const, reason: "AllAnswered", message: "3 paths probed, none fails" };
+  const before: Status = {
+    conditions: [{ ...condition, lastTransitionTime: now }],
+    overlay: { vtep: "100.65.0.1", probed: 3, reached: 2 },
+  };
+  expect(reachable(good, quiet, starting, before)).toEqual(condition);
+  expect(report(good, quiet, starting, before).overlay).toEqual(before.overlay);
+  expect(reachable(good, quiet, starting)).toMatchObject({ status: "Unknown", reason: "NotObserved" });
+  expect(reachable(good, quiet, { ...starting, isStarting: false }, before)).toMatchObject({ status: "Unknown" });
+  expect(reachable({ ...good, unavailable: "gone" }, undefined, starting, before)).toMatchObject({ reason: "RouterUnavailable" });
+});
+
 test("Degraded is False when everything is applied", () => {
   expect(report(good, quiet).conditions.map(({ type, status }) => `${type}=${status}`)).toEqual([
     "Ready=True",

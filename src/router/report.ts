@@ -53,6 +53,8 @@ export interface FrrState {
 export interface OverlayState {
   readonly vtep: string | undefined;
   readonly report: OverlayReport | undefined;
+  /** The agent has just started, and not all is probed yet. */
+  readonly isStarting: boolean;
 }
 
 const MOST_PATHS = 64;
@@ -63,8 +65,12 @@ const LONGEST = { message: 4096, field: 253, condition: 32_768 };
 /** All messages together. */
 const MESSAGES = 400_000;
 
-/** The status as the spec words it. When a condition flipped and when something last changed is added when it is written. */
-export function report(outcome: PassOutcome, frr: FrrState | undefined, overlay?: OverlayState): StatusReport {
+/**
+ * The status as the spec words it. When a condition flipped and when something last changed is added when it is written. `before`: what the agent reported
+ * before a restart that left the router as it was.
+ */
+export function report(outcome: PassOutcome, frr: FrrState | undefined, overlay?: OverlayState, before?: Status): StatusReport {
+  const observed = overlay?.isStarting ? before : undefined;
   const failedResources = truncateList(failed(outcome.failures), ROOM.failedResources);
   const failing = new Set(outcome.failures.map(ownerOf));
   // The resources of an unavailable router are not known.
@@ -79,7 +85,7 @@ export function report(outcome: PassOutcome, frr: FrrState | undefined, overlay?
       ...verdict(outcome, unlisted),
       sessionsEstablished(outcome, frr),
       vnisUp(outcome, frr),
-      ...(overlay ? [overlayCondition(outcome, overlay)] : []),
+      ...(overlay ? [overlayCondition(outcome, overlay, observed)] : []),
       ...(outcome.foreign ? [dataPathClear(outcome.foreign)] : []),
     ],
     ...(failedResources.length > 0 && { failedResources }),
@@ -87,7 +93,7 @@ export function report(outcome: PassOutcome, frr: FrrState | undefined, overlay?
     ...(sessions.length > 0 && { sessions }),
     ...(outcome.links && outcome.links.length > 0 && { links: [...outcome.links] }),
     ...(vnis.length > 0 && { vnis }),
-    ...(overlay?.vtep !== undefined && { overlay: overlayStatus(overlay) }),
+    ...(overlay?.vtep !== undefined && { overlay: observed?.overlay ?? overlayStatus(overlay) }),
     ...(outcome.foreign && outcome.foreign.length > 0 && { foreign: outcome.foreign.slice(0, MOST_FOREIGN).map(foreignReport) }),
   };
 }
@@ -186,8 +192,10 @@ function sessionCount(sessions: number): string {
   return sessions === 1 ? "1 BGP session" : `${sessions} BGP sessions`;
 }
 
-function overlayCondition({ unavailable }: PassOutcome, { report }: OverlayState): ConditionReport {
+function overlayCondition({ unavailable }: PassOutcome, { report }: OverlayState, before: Status | undefined): ConditionReport {
   const type = "OverlayReachable";
+  const known = before?.conditions?.find((condition) => condition.type === type);
+  if (unavailable === undefined && known) return { type, status: known.status, reason: known.reason, message: known.message };
   if (unavailable === undefined) return overlayReachable(report);
   return { type, status: "Unknown", reason: "RouterUnavailable", message: truncateLine(unavailable, LONGEST.condition) };
 }

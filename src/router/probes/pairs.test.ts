@@ -31,7 +31,7 @@ test("an answered probe is ok, one lost probe after it is still ok and is probed
 
 test("three lost in a row fail if the peer answers another probe that was sent since the first loss", () => {
   const lost = [at(0, true), at(10, false), at(11, false), at(12, false)];
-  expect(judged(after(...lost, at(9, true, other)), 13, { path: DEAD })).toEqual({ state: "unknown", since: 10_000 });
+  expect(judged(after(...lost, at(9, true, other)), 13, { path: DEAD })).toEqual({ state: "ok" });
   expect(judged(after(...lost, at(12, true, other)), 13)).toEqual({ state: "failing", since: 10_000, why: "answersElsewhere" });
   expect(judged(after(...lost, at(12, true, udp)), 13)).toEqual({ state: "failing", since: 10_000, why: "answersElsewhere" });
 });
@@ -49,9 +49,20 @@ test("on a path that loses every third packet, three in a row are chance, and a 
   expect(judged(after(...lost), 26, { path })).toMatchObject({ state: "failing", why: "answersElsewhere" });
 });
 
-test("an agent that restarts answers nothing but pings, and that is no fault", () => {
-  const restarting = [10, 11, 12, 13, 14].flatMap((second) => [at(second, false), at(second, false, udp), at(second, true, ping)]);
-  expect(judged(after(at(0, true), ...restarting), 15, { path: DEAD })).toEqual({ state: "unknown", since: 10_000 });
+test("an agent that restarts answers nothing but pings: its last answer counts for three intervals", () => {
+  const silent = Array.from({ length: 25 }, (_, second) => second + 10);
+  const restarting = silent.flatMap((second) => [at(second, false), at(second, false, udp), at(second, true, ping)]);
+  const states = after(at(0, true), ...restarting);
+  expect(judged(states, 30, { path: DEAD })).toEqual({ state: "ok" });
+  expect(judged(states, 34, { path: DEAD })).toEqual({ state: "unknown", since: 10_000 });
+});
+
+test("a new pair is pending for three intervals, probed or not", () => {
+  expect(judged(new Map(), 5)).toEqual({ state: "pending" });
+  const lost = after(...Array.from({ length: 40 }, (_, second) => [at(second, false), at(second, true, ping)]).flat());
+  expect(judged(after(at(0, false)), 1)).toEqual({ state: "pending" });
+  expect(judge(lost, pair, { now: 30_000, liveSince: () => undefined, path: () => DEAD })).toEqual({ state: "pending" });
+  expect(judge(lost, pair, { now: 40_000, liveSince: () => undefined, path: () => DEAD })).toEqual({ state: "unknown", since: 0 });
 });
 
 const judgeOnly = (results: readonly ProbeResult[], live: number | undefined) =>
@@ -72,7 +83,6 @@ test("a peer whose kernel does not answer either has no path", () => {
 test("what was not observed for three intervals is unknown", () => {
   expect(judged(after(at(0, true)), STALE_MS / 1000)).toEqual({ state: "ok" });
   expect(judged(after(at(0, true)), STALE_MS / 1000 + 1)).toEqual({ state: "unknown", since: 0 });
-  expect(judged(new Map(), 5)).toEqual({ state: "unknown", since: 5_000 });
 });
 
 test("a peer that answers and lacks our EVPN routes fails after an interval, until an answer says otherwise", () => {

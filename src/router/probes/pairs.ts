@@ -46,6 +46,8 @@ export type PairId = Pick<ProbeResult, "peer" | "where" | "size">;
 
 export type Verdict =
   | { readonly state: "ok" }
+  /** New: not answered yet, and not for long enough to be unknown. */
+  | { readonly state: "pending" }
   /** Probed, but the answers do not decide yet; or not probed lately. */
   | { readonly state: "unknown"; readonly since: number }
   /** `answersElsewhere`: the peer answers other probes, so that it is this VNI; `noPath`: its kernel does not answer either; `lacksRoute`: it answers, and has no EVPN route to us. */
@@ -100,10 +102,10 @@ export interface JudgeOptions {
  */
 export function judge(states: PairStates, pair: PairId, { now, liveSince, path }: JudgeOptions): Verdict {
   const series = states.get(keyOf(pair));
-  if (!series) return { state: "unknown", since: now };
+  if (!series) return { state: "pending" };
   if (now - series.at > STALE_MS) return { state: "unknown", since: series.at };
   const { since, losses } = series;
-  const notYet: Verdict = series.answeredAt === undefined && losses > 0 ? { state: "unknown", since } : { state: "ok" };
+  const notYet = withoutLosses(series, now);
   if (losses < LOSSES) return lackingVerdict(series, now) ?? notYet;
   const others = seriesOf(states, pair.peer).filter(([key]) => key !== keyOf(pair));
   const trains = path(pair.peer, since);
@@ -115,7 +117,14 @@ export function judge(states: PairStates, pair: PairId, { now, liveSince, path }
   if (ping && ping.losses >= LOSSES) return { state: "failing", since, why: "noPath" };
   const live = liveSince(pair.peer);
   if (live !== undefined && now - Math.max(since, live) > UNANSWERED_MS) return { state: "failing", since, why: "noAnswer" };
-  return { state: "unknown", since };
+  const isFresh = now - (series.answeredAt ?? since) <= STALE_MS && series.lacksRouteSince === undefined;
+  return isFresh ? notYet : { state: "unknown", since };
+}
+
+/** The last answer counts for three intervals, and so long a new pair may take for its first. */
+function withoutLosses({ answeredAt, since, losses }: Series, now: number): Verdict {
+  if (answeredAt !== undefined || losses === 0) return { state: "ok" };
+  return now - since > STALE_MS ? { state: "unknown", since } : { state: "pending" };
 }
 
 /** Not at once: all who lack our routes have to say so first, or else the one who was first would look like the one at fault. */

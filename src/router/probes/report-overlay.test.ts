@@ -1,12 +1,24 @@
 import { expect, test } from "vitest";
 import type { ProbedPair } from "./prober.ts";
-import { overlayReport } from "./report-overlay.ts";
+import { overlayReachable, overlayReport } from "./report-overlay.ts";
 
-const pair = (node: string, state: "ok" | "unknown" | "failing", where = 110): ProbedPair => ({
-  node,
-  where,
-  size: 64,
-  verdict: state === "failing" ? { state, since: 0, why: "answersElsewhere" } : state === "ok" ? { state } : { state, since: 0 },
+const VERDICTS = {
+  ok: { state: "ok" },
+  pending: { state: "pending" },
+  unknown: { state: "unknown", since: 0 },
+  failing: { state: "failing", since: 0, why: "answersElsewhere" },
+} as const;
+const pair = (node: string, state: keyof typeof VERDICTS, where = 110): ProbedPair => ({ node, where, size: 64, verdict: VERDICTS[state] });
+
+test.each([
+  ["True", ["ok", "ok"]],
+  ["True", ["ok", "pending"]],
+  ["Unknown", ["pending", "pending"]],
+  ["Unknown", ["ok", "unknown"]],
+  ["False", ["pending", "failing"]],
+] as const)("OverlayReachable is %s where paths are %j: new ones count when they have answered", (status, states) => {
+  const pairs = states.map((state, node) => pair(`node${node}`, state));
+  expect(overlayReachable(overlayReport({ pairs, lacking: new Map(), loss: new Map(), largest: new Map() })).status).toBe(status);
 });
 
 test("a node is reached if something answers and nothing fails, although not all has been observed", () => {

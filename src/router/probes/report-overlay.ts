@@ -16,8 +16,10 @@ export interface OverlayReport {
   /** Pairs of a VNI or an underlay path and another node. */
   readonly probed: number;
   readonly failing: readonly FailingPath[];
-  /** Neither answered nor failing. */
+  /** Neither answered nor failing, and not new. */
   readonly unknown: number;
+  /** New and not answered yet. */
+  readonly pending: number;
   /** Other nodes that answer, and to which nothing fails. */
   readonly reached: number;
 }
@@ -42,10 +44,10 @@ export function overlayReport({ pairs, lacking, loss, largest }: ProbeReport): O
     if (failing.some((path) => path.node === node && path.vnis === undefined)) continue;
     failing.push({ node, reason: "Loss", message: `${percent} % loss on the underlay to ${node}` });
   }
-  const unknown = pairs.filter(({ verdict }) => verdict.state === "unknown");
+  const count = (state: string) => pairs.filter(({ verdict }) => verdict.state === state).length;
   const failed = new Set(failing.map(({ node }) => node));
   const answered = new Set(pairs.flatMap(({ node, verdict }) => (verdict.state === "ok" && !failed.has(node) ? [node] : [])));
-  return { probed: pairs.length, failing, unknown: unknown.length, reached: answered.size };
+  return { probed: pairs.length, failing, unknown: count("unknown"), pending: count("pending"), reached: answered.size };
 }
 
 function failingPaths(
@@ -102,7 +104,7 @@ function unrouted(node: string, unsorted: readonly number[], messageOf: (vnis: s
 export function overlayReachable(report: OverlayReport | undefined): ConditionReport {
   const type = "OverlayReachable";
   if (!report) return { type, status: "Unknown", reason: "NotObserved", message: "Waiting for the first probes" };
-  const { probed, failing, unknown } = report;
+  const { probed, failing, unknown, pending } = report;
   if (probed === 0) return { type, status: "True", reason: "NoPeers", message: "No other node has a VNI of this node" };
   if (failing.length > 0) {
     const more = failing.length > 3 ? `; and ${failing.length - 3} more` : "";
@@ -117,7 +119,8 @@ export function overlayReachable(report: OverlayReport | undefined): ConditionRe
           .join("; ") + more,
     };
   }
+  if (pending === probed) return { type, status: "Unknown", reason: "NotObserved", message: "Waiting for the first answers" };
   if (unknown > 0)
     return { type, status: "Unknown", reason: "NotObserved", message: `Not all of the ${probed} paths were observed lately` };
-  return { type, status: "True", reason: "AllAnswered", message: `${probed} paths answered` };
+  return { type, status: "True", reason: "AllAnswered", message: `${probed} paths probed, none fails` };
 }

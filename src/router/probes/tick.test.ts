@@ -26,15 +26,26 @@ const plan = (results: readonly ProbeResult[], slot: number, now: number) =>
     now,
   });
 
+test("what was never probed is probed at once", () => {
+  const { frames, datagrams } = plan([], 0, 0);
+  expect(frames).toHaveLength(pairs.length);
+  expect(new Set(datagrams.map(({ peer }) => peer))).toEqual(new Set(PEERS));
+});
+
+const all = PEERS.flatMap((peer) => [
+  ...vnis.map(({ vni }) => probe(peer, vni, 64, 0, true)),
+  ...plan([], 0, 0).datagrams.flatMap((one) => (one.peer === peer ? probe(peer, "udp", one.size, 0, true) : [])),
+]);
+
 test("ten ticks probe each pair once and send each peer one train", () => {
-  const ticks = Array.from({ length: SLOTS }, (_, slot) => plan([], slot, 0));
+  const ticks = Array.from({ length: SLOTS }, (_, slot) => plan(all, slot, 1_000));
   expect(ticks.flatMap(({ frames }) => frames)).toHaveLength(pairs.length);
   expect(ticks.flatMap(({ datagrams }) => datagrams)).toHaveLength(PEERS.length * (trainSizes(10).length + 1));
   expect(ticks.flatMap(({ pings }) => pings)).toEqual([]);
 });
 
 test("a lost probe is repeated with all others of its VNI and with trains to all peers; after a while alone", () => {
-  const { frames, datagrams, pings } = plan([probe(2, 110, 64, 1_000)], 0, 3_000);
+  const { frames, datagrams, pings } = plan([...all, probe(2, 110, 64, 1_000)], 0, 3_000);
   expect(
     frames
       .filter(({ where }) => where === 110)
@@ -44,9 +55,9 @@ test("a lost probe is repeated with all others of its VNI and with trains to all
   expect(new Set(datagrams.map(({ peer }) => peer))).toEqual(new Set(PEERS));
   expect(pings).toEqual([2]);
   const quiet = Array.from({ length: SLOTS }, (_, slot) => slot).find(
-    (slot) => plan([], slot, 0).frames.length === 0 && plan([], slot, 0).datagrams.length === 0,
+    (slot) => plan(all, slot, 0).frames.length === 0 && plan(all, slot, 0).datagrams.length === 0,
   );
-  const later = plan([probe(2, 110, 64, 1_000)], quiet ?? 0, 60_000);
+  const later = plan([...all, probe(2, 110, 64, 1_000)], quiet ?? 0, 60_000);
   expect(later.frames).toHaveLength(1);
   expect(new Set(later.datagrams.map(({ peer }) => peer))).toEqual(new Set([2]));
 });

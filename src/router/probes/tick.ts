@@ -1,6 +1,6 @@
 import { fingerprint } from "../../util/rendezvous-hash.ts";
 import { doubtSince, requiredSize, SMALLER, TRAIN, trainSizes, type Trains, vtepPairs } from "./datagrams.ts";
-import { INTERVAL_MS, isDecided, type PairId, type PairStates, suspectSince } from "./pairs.ts";
+import { INTERVAL_MS, isDecided, keyOf, type PairId, type PairStates, suspectSince } from "./pairs.ts";
 import type { Pair, ProbeInputs } from "./prober.ts";
 
 export const TICK_MS = 1_000;
@@ -29,7 +29,7 @@ export interface TickProbes {
 }
 
 /**
- * A tenth of all pairs; those that lost their last probe; and while a doubt is new, the others of its kind, so that the first report already says which nodes
+ * A tenth of all pairs; new ones at once; those that lost their last probe; and while a doubt is new, the others of its kind, so that the first report already says which nodes
  * can be reached and which cannot.
  */
 export function planTick({ inputs, pairs, vtepPeers, states, trains, slot, now }: TickInputs): TickProbes {
@@ -43,10 +43,14 @@ export function planTick({ inputs, pairs, vtepPeers, states, trains, slot, now }
     return since !== undefined && !isDecided(states, pair, since);
   };
   const inSlot = (name: string) => fingerprint(name) % SLOTS === slot;
-  const frames = [...pairs.filter(suspect), ...pairs.filter((pair) => !suspect(pair) && open(pair))].slice(0, MOST_FRAMES);
+  const isNewPair = (pair: PairId) => !states.has(keyOf(pair));
+  const frames = [...pairs.filter(suspect), ...pairs.filter((pair) => !suspect(pair) && (isNewPair(pair) || open(pair)))].slice(
+    0,
+    MOST_FRAMES,
+  );
   const due = pairs.filter(({ peer, where }) => inSlot(`${peer} ${where}`));
 
-  const turn = new Set(vtepPeers.filter((peer) => inSlot(`vtep ${peer}`)));
+  const turn = new Set(vtepPeers.filter((peer) => inSlot(`vtep ${peer}`) || isNewPair({ peer, where: "udp", size: required })));
   const lossy = vtepPeers.filter((peer) => doubtSince(trains, peer) !== undefined);
   const inDoubt = new Set([...suspects.map(({ peer }) => peer), ...lossy]);
   const isNew = doubts.size > 0 || lossy.some((peer) => now - (doubtSince(trains, peer) ?? now) < DOUBT_MS);
