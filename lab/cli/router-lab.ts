@@ -9,7 +9,7 @@ import { writeTopologyManifests } from "../net/topology-manifests.ts";
 import { DEFAULT_TOPOLOGY, managementHost, type NodeName, numberOf, type Topology } from "../net/topology.ts";
 import type { Progress } from "../progress.ts";
 import { Node } from "../../src/api/core/node.ts";
-import type { KubeClient } from "../../src/kube/client/client.ts";
+import { KubeClient } from "../../src/kube/client/client.ts";
 import { Manager } from "../../src/kube/controller/manager.ts";
 import type { Log } from "../../src/kube/log.ts";
 import { addControllerComponents } from "../../src/cli/shared/controller-components.ts";
@@ -67,6 +67,7 @@ export interface RouterLab {
   /** A line that says where the page is. */
   readonly page: Promise<string> | undefined;
   host(name: string): LabHost;
+  restartController(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -121,7 +122,7 @@ export async function startRouterLab(options: RouterLabOptions): Promise<RouterL
   for (const node of topology.nodes) await createNode(api.client, node, network.address(managementHost(node)), signal);
   // Not before all nodes are there: pods spread over those that there are.
   if (api.plane) await applyManifests(api.client, manifests, signal);
-  const controller = await runController(api.controller, options);
+  let controller = await runController(api.controller, options);
   started.defer(() => controller.stop());
 
   const net = await startNet({
@@ -181,6 +182,10 @@ export async function startRouterLab(options: RouterLabOptions): Promise<RouterL
     gone: machine.gone,
     page: controller.page,
     host: (name) => hostOf(net, name),
+    async restartController() {
+      await controller.stop();
+      controller = await runController(api.controller, options);
+    },
     stop: () => running.disposeAsync(),
   };
 }
@@ -209,9 +214,11 @@ interface LabController {
 
 /** The lab's only controller: it needs no election. */
 async function runController(
-  client: KubeClient,
+  { access }: KubeClient,
   { log, silenceMs, page: address }: Pick<RouterLabOptions, "log" | "silenceMs" | "page">,
 ): Promise<LabController> {
+  // Its own: the manager closes it.
+  const client = new KubeClient(access, { userAgent: "controller" });
   const stop = new AbortController();
   const manager = new Manager({ client, log });
   addControllerComponents({
