@@ -37,7 +37,7 @@ async function onMany({ runs, vnis, passesPerRun }: Counts, say: (line: string) 
     const files = { same: await fileOf(instance, all), more: await fileOf(instance, more) };
     await pass(instance, all, all);
 
-    // An agent makes one pass after the other, and renders all fragments anew for each.
+    // An agent makes one pass after the other, and renders all fragments for each.
     const renderings = (rendered: readonly Fragment[]) => Array.from({ length: passesPerRun }, () => structuredClone(rendered));
     const unchanged = await interleaved(runs, {
       ours: () => averaged(say, "an unchanged pass", renderings(all), (rendered) => timed(() => pass(instance, all, rendered, 0))),

@@ -9,11 +9,11 @@ describe("median", () => {
     expect(median([30, 9, 200, 1, 10])).toBe(10);
   });
 
-  test("of an even number of values lies half-way between the two in the middle", () => {
+  test("of an even number of values is the mean of the two middle ones", () => {
     expect(median([4, 1, 3, 100])).toBe(3.5);
   });
 
-  test("leaves the values as they were", () => {
+  test("does not change the values", () => {
     const values = [3, 1, 2];
     median(values);
     expect(values).toEqual([3, 1, 2]);
@@ -21,7 +21,7 @@ describe("median", () => {
 });
 
 describe("compare", () => {
-  test("says how many times smaller than the peer's our median is", () => {
+  test("has the ratio of the peer's median to ours", () => {
     expect(compare(about, [2, 4, 3, 3, 30], [12, 11, 13, 12, 1])).toEqual({
       ...about,
       kind: "figure",
@@ -38,7 +38,7 @@ describe("compare", () => {
     expect(compare(about, [123_456], [1])).toMatchObject({ ours: 123_500, ratio: 0.0000081 });
   });
 
-  test("has a ratio that JSON can carry when ours is zero", () => {
+  test("has a finite ratio when ours is zero", () => {
     expect(JSON.parse(JSON.stringify(compare(about, [0, 0, 0], [7, 7, 7])))).toMatchObject({ ratio: ALL, spread: 0 });
     expect(compare(about, [0], [0])).toMatchObject({ ratio: ALL });
   });
@@ -68,7 +68,7 @@ test("a bench gets the counts of the size it is run at", async () => {
 });
 
 describe("interleaved", () => {
-  test("runs ours and the peer's in turn, one at a time, as often as asked", async () => {
+  test("runs ours and the peer's alternately, one at a time, the given number of times", async () => {
     const calls: string[] = [];
     let under = 0;
     const contestant = (name: string) => async (run: number) => {

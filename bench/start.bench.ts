@@ -43,7 +43,7 @@ export const bench = defineBench({
 
 type Command = readonly string[];
 
-/** The bundle is run as it lies there: its first line finds the Node that runs this bench. */
+/** Runs the bundle directly: its first line finds the Node that runs this bench. */
 function started([program = "", ...args]: Command) {
   const path = [dirname(process.execPath), process.env["PATH"]].join(delimiter);
   const env = { ...process.env, PATH: path, NODE_COMPILE_CACHE: undefined, NODE_OPTIONS: undefined };

@@ -22,7 +22,7 @@ const [OURS, PEER] = ["steady-ours", "steady-per-reconcile"];
 const WRITERS = 32;
 /** Everything is reconciled each second. */
 const [MINUTE_MS, EVERY_MS] = [60_000, 1_000];
-/** What is judged by silence is not what is measured: nobody renews a Lease here. */
+/** Liveness is not measured: no Lease is renewed here. */
 const silenceMs = 3_600_000;
 
 const { signal } = new AbortController();

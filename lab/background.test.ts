@@ -24,7 +24,7 @@ async function recordOf(pid: number): Promise<void> {
   await writeFile(join(directory, "running.json"), JSON.stringify({ pid, since: startTime(pid), url: "first" }));
 }
 
-test("of two that were started at the same time the second is refused, and the first stays recorded", async () => {
+test("of two labs that start at the same time the second is rejected, and the first stays recorded", async () => {
   const other = spawn("sleep", ["600"]);
   try {
     const { pid = 0 } = other;
@@ -36,7 +36,7 @@ test("of two that were started at the same time the second is refused, and the f
   }
 });
 
-test("the record of one that was killed is replaced", async () => {
+test("the record of a killed lab is replaced", async () => {
   const other = spawn("sleep", ["600"]);
   await recordOf(other.pid ?? 0);
   other.kill();

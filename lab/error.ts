@@ -1,4 +1,4 @@
-/** A part of the lab could not be had, did not come up, or did not do as told. The message is for whoever asked for it. */
+/** A part of the lab is not available, did not start, or failed. The message is for the user. */
 export class LabError extends Error {
   override readonly name = "LabError";
   readonly code: "NoBinaries" | "NotStarted" | "Unreachable" | "CommandFailed" | "Misuse";

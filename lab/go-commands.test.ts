@@ -46,14 +46,14 @@ test("callers that need the same commands at once share one build", async () => 
   expect(await builds()).toBe(1);
 });
 
-test("a build that fails is reported with Go's message, leaves no result, and is tried again", async () => {
+test("a failed build is reported with Go's message, leaves no result, and is retried", async () => {
   await fakeGo("echo 'no such module' >&2; exit 1");
   await expect(commands()).rejects.toMatchObject({ code: "NoBinaries", message: expect.stringContaining("no such module") as string });
   await fakeGo('touch "$2/tool"');
   expect(await readdir(await commands())).toEqual(["tool"]);
 });
 
-test("keeps the newest two builds, and nothing of builds that were killed", async () => {
+test("keeps the newest two builds, and no files of killed builds", async () => {
   await fakeGo('touch "$2/tool"');
   const cached: string[] = [];
   for (const version of ["1", "2", "3"]) {

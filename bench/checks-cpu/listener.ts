@@ -1,6 +1,6 @@
 import { createServer } from "node:net";
 
-// Takes every connection and lets it go, in a process of its own: what it uses is nobody's.
+// Accepts and closes every connection, in its own process so that its CPU time is not counted.
 
 const server = createServer({ pauseOnConnect: true }, (socket) => {
   socket.on("error", () => undefined);

@@ -37,7 +37,7 @@ export async function createPool(client: KubeClient, signal: AbortSignal): Promi
   await client.resource(IPAddressPool).create({ metadata: pool, spec }, { signal });
 }
 
-/** As if nobody had ever served them. */
+/** Without addresses, as before the first reconcile. */
 export async function reset(client: KubeClient, signal: AbortSignal): Promise<void> {
   await client
     .resource(IPAddressPool)

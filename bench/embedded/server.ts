@@ -1,7 +1,7 @@
 import { startEmbedded } from "../../src/embedded/embedded.ts";
 import { createLog } from "../../src/kube/log.ts";
 
-/** Everything in the directory is read, and whoever connects is served. */
+/** Reads everything in the directory, and serves all clients. */
 export interface Serving {
   socket: string;
 }

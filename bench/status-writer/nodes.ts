@@ -6,7 +6,7 @@ type Report = Exclude<DesiredStatus<RouterNodeConfigurationStatus>["status"], (.
 
 export const nameOf = (n: number) => `node-${n}`;
 
-/** What the agent on one node says, made anew each time as a reconcile makes it. */
+/** The status of the agent on one node, a new object each time as in a reconcile. */
 export function reportOf(n: number, ready: Condition["status"]): Report {
   const vnis = Array.from({ length: 8 }, (_, index) => 100 + index);
   return {

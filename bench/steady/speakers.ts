@@ -28,7 +28,7 @@ export interface ReportedStatus {
   readonly picture: DesiredStatus<KubeObject>;
 }
 
-/** What the speakers of all nodes say, made anew each time as a reconcile makes it. `uids` are those of the Services. */
+/** The statuses of the speakers of all nodes, new objects each time as in a reconcile. `uids` are those of the Services. */
 export function* reports(nodes: readonly string[], uids: ReadonlyMap<string, string>): Iterable<ReportedStatus> {
   const desiredStatus = <T extends KubeObject>(kind: Kind<T>, key: string, desired: DesiredStatus<T>) =>
     ({ kind, key, picture: desired }) as unknown as ReportedStatus;

@@ -33,7 +33,7 @@ const overL2 = (name: string, node: string, announced: "True" | "False"): Servic
 
 const headless: Service = { ...service("new"), spec: { ...service("new").spec, clusterIP: "None" } };
 
-test("who announces a service is what the status objects of the nodes say", () => {
+test("the announcers of a Service come from the status objects of the nodes", () => {
   const services = [service("wiki", "10.30.0.100"), service("web", "10.200.0.1"), service("none", undefined, "ClusterIP"), headless];
   const announced = announcedServices({
     services,

@@ -43,7 +43,7 @@ interface ApiOptions {
   /** The lab's own, which every host sees. */
   readonly directory: string;
   readonly address: string;
-  /** Files, and directories for what is in them. Copied, so that whoever edits them meanwhile edits the lab's. */
+  /** Files, and directories with files. Copied, so that edits of the originals do not affect the lab. */
   readonly manifests: readonly string[];
   readonly log: Log;
   readonly progress: Progress;

@@ -18,7 +18,7 @@ function client() {
 
 const web = { name: "default/web", address: "10.200.0.1", port: 80 };
 
-test("the client is told of its targets once, and again when they change", () => {
+test("the client gets its targets once, and again when they change", () => {
   const { connections, inputs } = client();
   connections.aim([]);
   connections.aim([web]);
@@ -27,7 +27,7 @@ test("the client is told of its targets once, and again when they change", () =>
   expect(inputs).toEqual([`[${JSON.stringify(web)}]\n`, "[]\n"]);
 });
 
-test("attempts are counted by target, in whatever pieces they are told", () => {
+test("attempts are counted by target, however the output is split", () => {
   const { connections, attempts, says } = client();
   const ok = JSON.stringify({ name: "default/web", at: 1, ms: 2, by: "web-1" });
   const failed = JSON.stringify({ name: "default/web", at: 101, ms: 2500, why: "no answer" });

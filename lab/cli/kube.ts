@@ -95,7 +95,7 @@ async function holdInFront(kwok: boolean): Promise<void> {
   const progress = process.stdout.isTTY ? progressOn(process.stdout) : { step: say, detail: () => undefined, done: () => undefined };
   const plane = await startControlPlane({ kwok, progress });
   const forget = await background.record(described(plane));
-  // Whoever reads that we are up may tell us to end at once.
+  // A reader of this line may stop us at once.
   const stopped = untilStopped();
   say(process.stdout.isTTY ? `KUBECONFIG=${plane.kubeconfig}\nPress Ctrl-C to stop.` : "up");
   await stopped;

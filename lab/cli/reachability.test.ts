@@ -33,7 +33,7 @@ const check = (source: string, target: string, status?: "True" | "False" | "Unkn
   };
 };
 
-test("a lab whose nodes reach everything says so in one line, and one without checks says nothing", () => {
+test("a lab whose nodes reach everything has one line, and one without checks none", () => {
   expect(reachabilityLines([check("node1", "10.0.0.2", "True"), check("node2", "10.0.0.1", "True")], NOW)).toEqual([
     "Connectivity: 2 of 2 reachable",
   ]);

@@ -9,7 +9,7 @@ const went = (last?: { by?: string; why?: string }) => ({
   tally: () => ({ ok: 2, failed: 1, ...(last && { last: { name: "", at: 0, ms: 1, ...last } }) }),
 });
 
-test("a service is told with its address, who announces it and how, and what became of connections", () => {
+test("a line has address, announcers, protocol and connections of a Service", () => {
   expect(serviceLines([WEB, WIKI], went({ by: "web-1" }))).toEqual([
     "Service default/web 10.200.0.1 over BGP from node1, node2; connections: 2 ok, 1 failed, last answered by web-1",
     "Service default/wiki 10.30.0.100 on its segment by node3; connections: 2 ok, 1 failed, last answered by web-1",
@@ -20,7 +20,7 @@ test("a service is told with its address, who announces it and how, and what bec
   expect(serviceLines([{ ...WEB, addresses: [] }], went())).toEqual(["Service default/web without an address"]);
 });
 
-test("in a log a service is told again only when its announcers change, or connections begin or cease to pass", () => {
+test("in a log a Service is repeated only when its announcers change, or connections start or stop to succeed", () => {
   let last: { by?: string; why?: string } | undefined;
   const news = new ServiceChanges({ tally: () => went(last).tally() });
   expect(news.of([WEB])).toEqual(["Service default/web 10.200.0.1 over BGP from node1, node2"]);

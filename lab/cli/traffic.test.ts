@@ -42,7 +42,7 @@ test("unanswered requests are counted, also those that ping reports only as a su
   expect(traffic.lost).toBe(3);
 });
 
-test("an answer of which a second copy comes counts once", () => {
+test("a duplicate answer counts once", () => {
   const { traffic, says } = ping();
   says(answer(1) + answer(1).replace(" ms", " ms (DUP!)"));
   expect(traffic).toMatchObject({ lost: 0, answered: 1 });

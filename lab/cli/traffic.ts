@@ -20,7 +20,7 @@ export class Traffic {
     this.#process.onOutput = (chunk) => this.#read(chunk.toString());
   }
 
-  /** Requests that nobody answered, those still on their way aside. */
+  /** Unanswered requests, without those in flight. */
   get lost(): number {
     return this.#sent - this.#answered.size;
   }

@@ -26,7 +26,7 @@ export interface LabUpOptions {
 
 const TRAFFIC_EVERY_MS = 500;
 const CONNECT_EVERY_MS = 1_000;
-/** A sixth of what a cluster has: whoever breaks something here wants to see it soon. */
+/** A sixth of the time in a cluster: faults in the lab should be visible soon. */
 const CHECK_INTERVAL = "10s";
 const HEAD_EVERY_MS = 1_000;
 
@@ -84,7 +84,7 @@ export async function runInForeground({ kube = false, kernel, pageAddress, topol
   );
 }
 
-/** What `up` leaves in the background: standard output tells it how far we are, and nobody reads on once it is up. */
+/** The background process of `up`: it reports progress on standard output, which is not read once the lab is up. */
 export async function runInBackground({ kube = false, kernel, pageAddress, topology }: LabUpOptions): Promise<void> {
   const progress = { step: say, detail: () => undefined, done: () => undefined };
   await hold(

@@ -11,12 +11,12 @@ const query = (type: string, name = WIKI) => Buffer.from(`beef010000010000000000
 const hex = (bytes: Buffer | undefined) => bytes?.toString("hex");
 const answer = (name: string) => `beef85000001000100000000${name}00010001c00c000100010000000000040a600051`;
 
-test("a name that it knows is answered with its address, however it is written", () => {
+test("a known name is answered with its address, in upper or lower case", () => {
   expect(hex(answerTo(query("0001"), NAMES))).toBe(answer(WIKI));
   expect(hex(answerTo(query("0001", "0457494b49034c414200"), NAMES))).toBe(answer("0457494b49034c414200"));
 });
 
-test("it has no IPv6 addresses, and knows of no other name", () => {
+test("AAAA queries are empty, and other names do not exist", () => {
   expect(hex(answerTo(query("001c"), NAMES))).toBe(`beef85000001000000000000${WIKI}001c0001`);
   expect(hex(answerTo(query("0001"), {}))).toBe(`beef85030001000000000000${WIKI}00010001`);
 });

@@ -41,7 +41,7 @@ function addressRecord(address: string): Buffer {
   record.writeUInt16BE(POINTER, 0);
   record.writeUInt16BE(TYPE_A, 2);
   record.writeUInt16BE(1, 4);
-  // Nobody may keep it: what is asked next may be another answer.
+  // TTL 0: the next answer may differ.
   record.writeUInt32BE(0, 6);
   record.writeUInt16BE(4, 10);
   record.set(address.split(".").map(Number), 12);

@@ -22,7 +22,7 @@ const template = (app: string, ...claims: string[]) => ({
 });
 const selector = { matchLabels: { app: "web" } };
 
-test("pods keep their labels, claims and grace, and what they need of a cluster is not copied", () => {
+test("pods keep their labels, claims and grace period, and dependencies on the cluster are not copied", () => {
   const { objects, claims } = copyApplication([
     original("Deployment", "web", { replicas: 3, selector, template: template("web", "files") }),
   ]);
@@ -44,7 +44,7 @@ test("pods keep their labels, claims and grace, and what they need of a cluster 
   expect(claims).toEqual([{ namespace: "shop", name: "files" }]);
 });
 
-test("a StatefulSet makes its claims itself, and volumes are there for them", () => {
+test("a StatefulSet creates its claims itself, and volumes exist for them", () => {
   const db = { replicas: 2, selector, serviceName: "db", template: template("db"), volumeClaimTemplates: [{ metadata: { name: "data" } }] };
   const volume = { dataSource: { kind: "PersistentVolumeClaim", name: "data-db-0" } };
   const { claims, volumes, replications } = copyApplication([
@@ -60,7 +60,7 @@ const annotations = (prior: object) => ({
   annotations: { "plumbline.dev/failover-prior": JSON.stringify({ policy: "shop/shop", ...prior }) },
 });
 
-test("a site that is secondary at present is copied as it would be as the primary", () => {
+test("a secondary site is copied with its state as the primary", () => {
   const { objects } = copyApplication([
     original("Deployment", "web", { replicas: 0, selector, template: template("web") }, annotations({ replicas: 4 })),
     original("CronJob", "report", { schedule: "0 3 * * *", suspend: true }, annotations({ suspend: null })),
@@ -69,7 +69,7 @@ test("a site that is secondary at present is copied as it would be as the primar
   expect(objects).toMatchObject([{ spec: { replicas: 4 } }, { spec: { suspend: false } }, { spec: { suspend: true } }]);
 });
 
-test("what Flux owns is declared by the Flux object that is managed with it, and else copied", () => {
+test("an object of Flux is declared by its managed Flux object, and copied otherwise", () => {
   const labels = { "kustomize.toolkit.fluxcd.io/name": "site", "kustomize.toolkit.fluxcd.io/namespace": "flux-system" };
   const web = original("Deployment", "web", { selector, template: template("web") }, { labels });
   const site = original("Kustomization", "site", { interval: "1m" }, {}, "flux-system");
@@ -80,7 +80,7 @@ test("what Flux owns is declared by the Flux object that is managed with it, and
   expect(copyApplication([web]).objects).toHaveLength(1);
 });
 
-test("a volume has no owner in the copy, so that its Kustomization is not in the way", () => {
+test("a volume has no owner in the copy, so that its Kustomization does not block it", () => {
   const labels = { "kustomize.toolkit.fluxcd.io/name": "apps", "kustomize.toolkit.fluxcd.io/namespace": "flux-system" };
   const dataSource = { kind: "PersistentVolumeClaim", name: "data" };
   const { replications } = copyApplication([original("VolumeReplication", "data", { dataSource }, { labels })]);

@@ -8,7 +8,7 @@ const waits = (pod?: string): TransitionStep => ({
   ...(pod !== undefined && { waitingFor: { kind: "Pod", namespace: "shop", name: pod, message: "" } }),
 });
 
-test("a step was held up by what it waited for longest, not by what it waited for last", () => {
+test("a step is attributed to its longest wait, not to its last one", () => {
   const holdUps = new StepDelays();
   expect(holdUps.of("AwaitTermination")).toBeUndefined();
   for (const [pod, second] of [

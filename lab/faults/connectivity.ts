@@ -5,7 +5,7 @@ import { failingChecks, nodeNotReporting } from "./expectations.ts";
 import type { Fault, FaultContext } from "./fault.ts";
 import { OVERRIDES_FILE, NAME_SERVER_PROCESS } from "../cli/name-server.ts";
 
-/** Every port that something listens on; what a node itself connects from lies above. */
+/** Every port with a listener; the ephemeral ports of a node are above. */
 const LISTENED_PORTS = "1-32767";
 const FIREWALL = 20;
 const SERVICE_RULE = 10;

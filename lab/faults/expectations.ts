@@ -1,7 +1,7 @@
 import type { NodeName } from "../net/topology.ts";
 import { type Expectation, DETECTION_LIMIT_MS } from "./fault.ts";
 
-/** Nobody hears of a node any more: whatever its agent said last is not known to be so. */
+/** The agent of a node no longer reports: its last statuses are Unknown. */
 export function nodeNotReporting(node: NodeName): Expectation {
   const statuses = `RouterNodeConfigurationStatus [^ ]+/${node}|BGPSessionStatus [^ ]+@${node}|ConfigurationState [^ ]+/speaker-${node}`;
   return {

@@ -43,7 +43,7 @@ export interface Expectation {
 const FLOWS = ["shop node1 → node2", "shop node1 → node3", "shop node3 → stock node1", "web", "wiki"] as const;
 export type Flow = (typeof FLOWS)[number];
 
-/** How long it may take until the truth is told. A busy machine is slow: these are bounds, and nobody waits for them where all goes well. */
+/** Limits for the time until the fault is reported. They are generous for a busy machine and rarely reached. */
 export const DETECTION_LIMIT_MS = {
   /** Somebody looks at it at once. */
   rejected: 60_000,

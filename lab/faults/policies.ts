@@ -10,7 +10,7 @@ import { applied, type Made } from "./resources.ts";
 const NAMESPACE = "default";
 /** The one Secret that the controller may read there, by deploy/failover/peer.yaml. */
 const PEER_SECRET = "failover-other-site";
-/** Where nobody listens. */
+/** A port without a listener. */
 const NOWHERE = `apiVersion: v1
 kind: Config
 clusters: [{ name: west, cluster: { server: "https://127.0.0.1:1" } }]
@@ -106,7 +106,7 @@ export const POLICY_FAULTS: Readonly<Record<string, Fault>> = {
   "policy-pod-stays": podStays(),
 };
 
-/** The pod is held by a finalizer, as one on a node that nobody hears of is held by its kubelet. */
+/** A finalizer keeps the pod, like the kubelet of an unreachable node. */
 function podStays(): Fault {
   const pod = { name: "stays-1", namespace: NAMESPACE };
   const stuck = { metadata: { ...pod, labels: { app: "stays" }, finalizers: ["drill.plumbline.dev/stays"] } };

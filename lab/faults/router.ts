@@ -141,7 +141,7 @@ async function signalRouter({ node, host }: FaultContext, signal: string, daemon
   await host(node).do(["pkill", `-${signal}`, "-f", `/(${daemons}) .*-N plumbline-router`]);
 }
 
-/** Whoever started it, outside of the node, stopped with it, and would not hear of its end. */
+/** Its parent, outside of the node, was stopped too, and would not notice its end. */
 async function thawAgent({ node, host }: FaultContext): Promise<void> {
   await host(node).run(["pkill", "-CONT", "-f", AGENT_PROCESS]);
   await new Machine(host(node).access.machine).run(["pkill", "-CONT", "-f", `^nsenter .*${AGENT_PROCESS}--node ${node} `]);

@@ -15,7 +15,7 @@ import { type Expectation, type Fault, type FaultContext, DETECTION_LIMIT_MS } f
 import { applied, edited, type Made, rejectedByBalancer } from "./resources.ts";
 
 const NAMESPACE = "default";
-/** Where nobody is: kept for documents. */
+/** A documentation address, which no host has. */
 const NONE = "192.0.2.9";
 
 function made(kind: Kind, name: string, spec: object): Made {

@@ -124,7 +124,7 @@ async function signalSpeaker({ node, host }: FaultContext, signal: string): Prom
 }
 
 async function loseNode({ node, host }: FaultContext): Promise<void> {
-  // First the silence, then the reasons for it: nobody may hear a farewell.
+  // Links first, then the processes: no other node may receive their shutdown messages.
   await host("tor").ip([`link set ${node} down`, `link set ${accessPort(node)} down`]);
   const script = [
     `touch ${SWITCHED_OFF}`,

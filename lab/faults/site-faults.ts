@@ -23,7 +23,7 @@ export interface SiteFault {
 
 const { namespace } = APPLICATION;
 const VOLUME = `${namespace}/data-db-0`;
-/** Where nobody listens. */
+/** A port without a listener. */
 const NOWHERE = "https://127.0.0.1:1";
 
 /** What `lab break --site` knows, by name. */

@@ -13,7 +13,7 @@ const change = fc.record({
 });
 const changes = fc.uniqueArray(change, { minLength: 1, maxLength: 20, selector: changeText });
 
-test("the same seed chooses the same change, in whatever order the objects were read", () => {
+test("the same seed chooses the same change, for any order of the objects", () => {
   fc.assert(
     fc.property(changes, fc.nat(), (possible, seed) => {
       const chosen = chooseChange(possible, mulberry32(seed));
@@ -35,6 +35,6 @@ test("a kind with few objects is chosen as often as one with many", () => {
   expect(rules).toBeLessThan(250);
 });
 
-test("without objects there is nothing to choose", () => {
+test("without objects no change is chosen", () => {
   expect(chooseChange([], mulberry32(1))).toBeUndefined();
 });

@@ -26,7 +26,7 @@ exit
 end
 `;
 
-test("every line can be taken out, and is put back with all that was in it", () => {
+test("every line can be removed, and is restored with its nested lines", () => {
   const changes = frrChanges(CONFIG, "router");
   expect(changes.map(({ was }) => was)).toEqual([
     "frr vrf red",
@@ -44,7 +44,7 @@ test("every line can be taken out, and is put back with all that was in it", () 
   );
 });
 
-test("lines have the path of those that they are in, however deep", () => {
+test("lines have the path of their contexts, at any depth", () => {
   interface Tree {
     readonly line: string;
     readonly inside: readonly Tree[];
@@ -70,7 +70,7 @@ test("lines have the path of those that they are in, however deep", () => {
   );
 });
 
-test("at the ToR only the node is touched", () => {
+test("at the ToR only the neighbor of the node is changed", () => {
   const config = "router bgp 64512\n neighbor 192.168.11.11 peer-group nodes\n neighbor 192.168.11.12 peer-group nodes\nexit\n";
   const changes = torChanges(config, "192.168.11.12");
   expect(changes[0]?.make).toBe("vtysh -c 'configure terminal' -c 'router bgp 64512' -c 'no neighbor 192.168.11.12 peer-group nodes'");

@@ -37,7 +37,7 @@ net/ipv4/conf/eth1/rp_filter:0
 const state = parseState(STATE);
 const made = kernelChanges(state);
 
-test("every kind of object that is there can be changed", () => {
+test("every existing kind of object can be changed", () => {
   expect(new Set(made.map(({ kind }) => kind))).toEqual(new Set(KERNEL_KINDS));
 });
 
@@ -71,24 +71,24 @@ test.each([
   expect(made.find((change) => change.make === make)?.undo).toBe(undo);
 });
 
-test("a rule of nftables is removed by its handle, and its table is put back without handles", () => {
+test("an nftables rule is removed by its handle, and its table is restored without handles", () => {
   const { undo = "" } = made.find(({ make }) => make === "nft delete rule inet web input handle 4") ?? {};
   expect(undo).toContain(
     "nft -f - <<'END'\ntable inet web {\n\tchain input {\n\t\ttype filter hook input priority filter; policy accept;\n\t\ttcp dport 80 accept\n\t}\n}\nEND",
   );
 });
 
-test("links of others are not deleted, because nobody brings them back", () => {
+test("foreign links are not deleted, because they would not be restored", () => {
   expect(made.map(({ make }) => make)).not.toContain("ip link del eth1");
 });
 
-test("an object that is as it was is recognized, and one that is not is missed", () => {
+test("a restored object is recognized, and a changed one is reported", () => {
   const { was = "" } = made.find(({ make }) => make === "ip link set vni110 nomaster") ?? {};
   expect(describeState(state)).toContain(was);
   expect(describeState(parseState(STATE.replace('"master":"br-pe-110",', "")))).not.toContain(was);
 });
 
-test("what went with an object is put back, unless it is FRR's or the kernel's own", () => {
+test("objects that the kernel removed with another are restored, except those of FRR and the kernel", () => {
   const now = parseState(
     STATE.replaceAll(/^(100|10|local).*\n/gm, "")
       .replace("ip_forward:1", "ip_forward:0")

@@ -4,7 +4,7 @@ import type { LiveState } from "./state.ts";
 export interface PossibleChange {
   readonly kind: ObjectKind;
   readonly make: string;
-  /** Empty where nobody but Plumbline can bring it back. */
+  /** Empty if only Plumbline can restore it. */
   readonly undo: string;
   /** How the object was: if it is so again, somebody has repaired it. Undefined for an object that was not there. */
   readonly was?: string;
@@ -14,7 +14,7 @@ export const KERNEL_KINDS = ["link", "port", "address", "route", "rule", "neighb
 export type ObjectKind = (typeof KERNEL_KINDS)[number] | "frr" | "policy";
 
 const WRONG_MAC = "02:00:5e:00:be:ef";
-/** Of a documentation prefix: nobody is there. */
+/** A documentation address, which no host has. */
 const UNUSED_ADDRESS = "192.0.2.66";
 const RULE = 5;
 const TABLE = "lab_fuzz";
@@ -60,7 +60,7 @@ function linkChanges({ links }: LiveState): PossibleChange[] {
       set("mtu 1280", `mtu ${mtu}`),
       ...(address !== undefined && kind !== "vrf" ? [set(`address ${WRONG_MAC}`, `address ${address}`)] : []),
       ...(master === undefined ? [] : [set("nomaster", `master ${master}`)]),
-      // Others belong to the lab, and nobody would bring them back.
+      // Others belong to the lab, and would not be restored.
       ...(ifalias.startsWith("plumbline:") && kind !== undefined && !/ moved( was .*)?$/.test(ifalias)
         ? [{ kind: "link" as const, make: `ip link del ${ifname}`, undo: "", was }]
         : []),
@@ -108,7 +108,7 @@ function routeChanges({ routes }: LiveState): PossibleChange[] {
   });
 }
 
-/** As `ip` takes it: without what it only prints, and without numbers that the kernel may give anew. */
+/** As input for `ip`: without output-only fields and numbers that the kernel assigns. */
 function routeObject(line: string): string {
   return line
     .replaceAll(/ (linkdown|dead|offload|trap|rt_offload)\b/g, "")

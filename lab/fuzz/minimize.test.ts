@@ -8,7 +8,7 @@ const failsWith =
   (history: readonly number[]) =>
     Promise.resolve(required.every((one) => history.includes(one)));
 
-test("what fails alone is found at once, however much came before it", async () => {
+test("a change that fails alone is found at once, whatever came before it", async () => {
   let tried = 0;
   const fails = (history: readonly number[]) => {
     tried++;
@@ -18,7 +18,7 @@ test("what fails alone is found at once, however much came before it", async () 
   expect(tried).toBe(1);
 });
 
-test("of any history exactly those are left that it takes", async () => {
+test("any history is reduced to exactly the needed changes", async () => {
   const numbers = fc.uniqueArray(fc.nat(30), { minLength: 2, maxLength: 12 });
   await fc.assert(
     fc.asyncProperty(numbers, fc.nat(), fc.nat(), async (history, one, other) => {
@@ -31,7 +31,7 @@ test("of any history exactly those are left that it takes", async () => {
   );
 });
 
-test("what does not fail again is told whole, and without time nothing is tried", async () => {
+test("a history that does not fail again is reported in full, and without time nothing is run", async () => {
   expect(await shortest([1, 2, 3], () => Promise.resolve(false), always)).toEqual([1, 2, 3]);
   expect(await shortest([1, 2, 3], failsWith(3), () => false)).toEqual([1, 2, 3]);
 });

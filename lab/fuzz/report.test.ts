@@ -10,7 +10,7 @@ const named = of({ is: "named", afterMs: 8_240, harmed: ["shop"], cause: "L2VNI/
 const silent = of({ is: "silent", harmed: ["shop node1 - node2", "default/web"], causes: [] });
 const result = { outcomes: [of({ is: "harmless" }), named, silent], findings: [{ outcome: silent, history: [text] }] };
 
-test("each change has a line, with what was named or what was not", () => {
+test("each change has a line, with the reported or the missing cause", () => {
   expect(outcomeText(named)).toBe(`named     8.2 s    ${text}\n  L2VNI/shop@node2 Down`);
   expect(outcomeText(silent)).toBe(`silent    -        ${text}\n  harmed: shop node1 - node2, default/web\n  why names nothing`);
   expect(outcomeText(of({ is: "harmless" }, ["web does not pass"]))).toBe(`harmless  -        ${text}\n  left: web does not pass`);
@@ -23,7 +23,7 @@ test("the summary counts failures apart from known limits", () => {
   expect(summaryText(limited)).toBe("1 changes: 0 did no harm, 0 repaired, 0 named, 1 known limits, 0 failures");
 });
 
-test("the section has a row for each kind of object, and stays when the rest of the page is written anew", () => {
+test("the section has a row per kind of object, and stays when the rest of the page is generated again", () => {
   const section = fuzzSection(result, { minutes: 60, seed: 17 });
   expect(section).toContain("`plumbline lab fuzz --minutes 60 --seed 17 --write docs/drill.md`");
   expect(section).toContain("| link | 3 | 1 | 0 | 1 | 8.2 s | 1 |");

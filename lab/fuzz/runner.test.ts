@@ -46,7 +46,7 @@ function fakeLab({ accepts = true, repairs = false } = {}) {
   return { runner, scripts };
 }
 
-test("a change that is named is undone, and the lab is healthy again", async () => {
+test("a reported change is undone, and the lab is healthy again", async () => {
   const { runner, scripts } = fakeLab();
   const outcome = await runner.make(change);
   expect(outcome).toMatchObject({ verdict: { is: "named", harmed: ["web"], cause: "Link/eth0@node2 : " }, left: [] });
@@ -54,7 +54,7 @@ test("a change that is named is undone, and the lab is healthy again", async () 
   expect(isFailure(outcome)).toBe(false);
 });
 
-test("what somebody has repaired is not undone", async () => {
+test("a repaired change is not undone", async () => {
   const { runner, scripts } = fakeLab({ repairs: true });
   expect(await runner.make(change)).toMatchObject({ verdict: { is: "harmless" }, left: [] });
   expect(scripts).toEqual([change.make]);
@@ -65,7 +65,7 @@ test("a change that the node rejects counts as none", async () => {
   expect(await runner.make(change)).toMatchObject({ verdict: { is: "refused" }, left: [] });
 });
 
-test("of what a node has one object is chosen, the same for the same numbers", async () => {
+test("one object of a node is chosen, the same for the same random numbers", async () => {
   const { runner } = fakeLab();
   const chosen = await runner.choose(() => 0.99);
   expect(chosen).toMatchObject({ node: "node2", kind: "sysctl", was: change.was });

@@ -36,12 +36,12 @@ const cause = (node: string, domain: NamedCause["domain"] = "router", text = `Ov
   text,
 });
 
-test("a change that interrupts nothing does no harm, whatever is said of it", () => {
+test("a change that interrupts nothing is harmless, whatever is reported", () => {
   expect(follow({}).verdict).toEqual({ is: "harmless" });
   expect(follow({ causes: () => [cause("node1")] }).verdict).toEqual({ is: "harmless" });
 });
 
-test("harm that is over within a minute is repaired, and how long it took is told", () => {
+test("harm that ends within a minute counts as repaired, with its duration", () => {
   fc.assert(
     fc.property(fc.integer({ min: 5, max: 250 }), fc.integer({ min: 5, max: 40 }), (steps, from) => {
       const cut = [from * STEP_MS, Math.min(55_000, (from + steps) * STEP_MS)] as const;
@@ -55,7 +55,7 @@ test("harm that is over within a minute is repaired, and how long it took is tol
   );
 });
 
-test("harm that goes on is silent, unless a cause at the node is named", () => {
+test("harm that continues is silent, unless a cause at the node is reported", () => {
   const cut = { [shop.name]: [1_000, 1e9] as const };
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 59_000 }), fc.constantFrom("node1", "node2", "node3"), (namedAt, node) => {
@@ -66,20 +66,20 @@ test("harm that goes on is silent, unless a cause at the node is named", () => {
   );
 });
 
-test("a cause is right only in a layer that carries what is harmed", () => {
+test("a cause is right only in a layer that carries the harmed traffic", () => {
   expect(isRight(cause("node2", "connectivity"), "node2", [shop])).toBe(false);
   expect(isRight(cause("node2", "connectivity"), "node2", [shop, web])).toBe(true);
   expect(isRight(cause("node2", "failover"), "node2", [shop, web])).toBe(false);
 });
 
-test("of a path either end is right, if the other is named with it", () => {
+test("either end of a path is right if the other is named too", () => {
   expect(isRight(cause("node1", "router", "Overlay/node1@node1: frames do not arrive at node2"), "node2", [shop])).toBe(true);
   expect(isRight(cause("node1", "router", "Overlay/node1@node1: frames do not arrive at node2, node3"), "node2", [shop])).toBe(false);
 });
 
 const at = (atMs: number) => ({ atMs, lost: new Map(), passed: new Map([[web.name, atMs]]) });
 
-test("a flow that sends nothing any more is harmed, although nothing is lost", () => {
+test("a flow that no longer sends is harmed, although nothing is lost", () => {
   expect(harmedFlows([at(0)], at(3_000), flows)).toEqual([shop]);
   expect(harmedFlows([at(0)], at(2_000), flows)).toEqual([]);
 });

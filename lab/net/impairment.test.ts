@@ -6,7 +6,7 @@ const link = (ifname: string, { mtu = 1500, flags = ["UP"] } = {}) => ({ ifname,
 const netem = (dev: string, options: object) => ({ kind: "netem", dev, root: true, options: { limit: 1000, ...options } });
 const printed = (...parts: object[][]) => parts.map((part) => `${JSON.stringify(part)}\n`).join("");
 
-test("reads loss, delay, jitter, reordering and MTU from what ip and tc print", () => {
+test("reads loss, delay, jitter, reordering and MTU from the output of ip and tc", () => {
   const all = netem("node1", {
     delay: { delay: 0.02, jitter: 0.005, correlation: 0 },
     "loss-random": { loss: 0.0499999, correlation: 0 },

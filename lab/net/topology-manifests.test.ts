@@ -12,7 +12,7 @@ test.each([
   ["manifests/underlay.yaml", [underlayFor(tors)]],
   ["manifests/loadbalancer/endpoints.yaml", endpointsFor(nodes)],
   ["kube/manifests/peer.yaml", tor ? [peerFor(tor)] : []],
-])("what is generated for the default is what stands in %s", async (file, objects) => {
+])("the generated default equals %s", async (file, objects) => {
   const text = await readFile(join(import.meta.dirname, "..", file), "utf8");
   const documents = parseAllDocuments(text).map((document): unknown => document.toJS());
   expect(documents.slice(0, objects.length)).toEqual(objects);

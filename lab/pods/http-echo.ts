@@ -1,6 +1,6 @@
 /**
  * What runs in a pod of the lab: answers every HTTP request with its own name, once per connection. When told to end it goes on
- * answering until it is killed, as whoever still sends to it has not heard yet.
+ * answering until it is killed, since some senders do not know yet.
  * Usage: http-echo.ts NAME PORT...
  */
 import { createServer } from "node:http";

@@ -14,7 +14,7 @@ import { plugIn, podAddress } from "./pod-network.ts";
 const PROGRAM = join(import.meta.dirname, "http-echo.ts");
 const FIRST_NUMBER = 2;
 const LAST_NUMBER = 254;
-/** From not ready to gone: until then everyone has heard that it ends, on a busy machine too. A cluster gives its pods half a minute. */
+/** From not ready to gone: by then all nodes know that it terminates, on a busy machine too. A cluster gives its pods half a minute. */
 const LEAVING_MS = 5_000;
 
 interface Running {

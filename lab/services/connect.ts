@@ -17,7 +17,7 @@ export interface ConnectAttempt {
   /** When it began, in milliseconds of the epoch. */
   readonly at: number;
   readonly ms: number;
-  /** Who answered; without it nobody did. */
+  /** The node that answered; undefined if none did. */
   readonly by?: string;
   readonly why?: string;
 }

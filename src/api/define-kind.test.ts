@@ -41,7 +41,7 @@ const Lamp = defineKind({
   status: s.object({ conditions: s.optional(s.conditions({ doc: "How it is." })) }, { doc: "What is." }),
 });
 
-test("a field with a default may be left out of a manifest and is always there when stored", () => {
+test("a field with a default is optional in a manifest and always present when stored", () => {
   expectTypeOf<Stored<typeof Lamp>>().toExtend<KubeObject>();
   expectTypeOf<Stored<typeof Lamp>["spec"]>().toEqualTypeOf<{
     socket: string;
@@ -88,20 +88,20 @@ test("a field without a doc, or a string without a bound, does not compile", () 
   s.default(s.int({ doc: "A number." }), "3");
 });
 
-test("an integer is int32 only when its bounds say that it fits", () => {
+test("an integer is int32 only if its bounds fit", () => {
   expect(s.int({ doc: "A port.", minimum: 1, maximum: 65_535 }).format).toBe("int32");
   expect(s.int({ doc: "An AS number.", minimum: 1, maximum: 4_294_967_295 }).format).toBe("int64");
   expect(s.int({ doc: "Any number." }).format).toBe("int64");
 });
 
-test("times and traffic counters ride along, other numbers do not", () => {
+test("times and traffic counters are insignificant, other numbers are not", () => {
   expect(s.time({ doc: "When." }).rides).toBe(true);
   expect(s.counter({ doc: "How many." }).rides).toBe(true);
   expect(s.optional(s.counter({ doc: "How many." })).rides).toBe(true);
   expect(s.int({ doc: "How many." }).rides).toBeUndefined();
 });
 
-test("a rule whose text and predicate disagree about the old value is refused", () => {
+test("a rule whose text and predicate differ in the use of the old value is rejected", () => {
   expect(() => rule({ cel: "self == oldSelf", message: "is immutable", check: () => true })).toThrow("needs a transition predicate");
   expect(() => rule({ cel: "self > 1", message: "is positive", transition: () => true })).toThrow("does not name oldSelf");
 });

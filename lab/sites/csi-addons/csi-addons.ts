@@ -129,7 +129,7 @@ async function createDriverObjects({ client, site, storage, refresh }: CsiAddons
       spec: { holderIdentity: POD },
     }),
     create(CSIAddonsNode, { metadata, spec: { driver } }),
-    // Without it csi-addons tries in vain to read it, for each claim and again and again.
+    // Without it csi-addons fails to read it, for each claim and again and again.
     create(StorageClass, { metadata: { name: STORAGE_CLASS }, provisioner: DRIVER }),
     create(VolumeReplicationClass, {
       metadata: { name: STORAGE_CLASS },

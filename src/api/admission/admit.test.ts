@@ -21,7 +21,7 @@ test("an L3VNI uses the default VXLAN port unless it sets one", () => {
   expect(admit(L3VNI, { spec: { vrf: "red", vni: 100 } }).object.spec.vxlanport).toBe(4789);
 });
 
-test("a change of the main resource keeps the status that is there", () => {
+test("an update of the main resource keeps the existing status", () => {
   const old = { ...meta, spec, status: { services: 3 } };
   expect(admit(IPAddressPool, { ...meta, spec: { ...spec, autoAssign: false }, status: { services: 9 } }, { old }).object).toEqual({
     ...meta,
@@ -30,7 +30,7 @@ test("a change of the main resource keeps the status that is there", () => {
   });
 });
 
-test("a write of the status changes the status and nothing else", () => {
+test("a status update changes only the status", () => {
   const old = { ...meta, spec, status: { services: 3 } };
   const write = { old, subresource: "status" } as const;
   expect(admit(IPAddressPool, { ...meta, spec: { addresses: 5 }, status: { services: 9 } }, write)).toEqual({
@@ -41,7 +41,7 @@ test("a write of the status changes the status and nothing else", () => {
   expect(admit(IPAddressPool, { ...meta, spec }, write).object).toEqual({ ...meta, spec });
 });
 
-test.each(CUSTOM_KINDS.map((kind) => [kind.kind, kind] as const))("a %s that was admitted is admitted again as it is", (_, kind) => {
+test.each(CUSTOM_KINDS.map((kind) => [kind.kind, kind] as const))("an admitted %s is admitted again unchanged", (_, kind) => {
   fc.assert(
     fc.property(validValue(kind.schema), (parts) => {
       const { object, errors } = admit(kind, parts as object);

@@ -37,19 +37,19 @@ const defaulted = (spec: object) => applyDefaults(Lamp, lamp(spec)).spec;
 const filled = { lit: false, main: { color: "white", watts: 40 }, dim: true };
 
 test.each<[string, object, object]>([
-  ["what is missing is filled in, inside a default too", {}, filled],
-  ["what is there stays", { lit: true, main: { watts: 3 }, dim: false }, { lit: true, main: { watts: 3 }, dim: false }],
-  ["an optional object that is missing stays missing", { spare: {} }, { ...filled, spare: { watts: 40 } }],
-  ["every item of a list is filled", { row: [{}, { watts: 1 }] }, { ...filled, row: [{ watts: 40 }, { watts: 1 }] }],
+  ["missing fields get their defaults, inside a default too", {}, filled],
+  ["existing values stay", { lit: true, main: { watts: 3 }, dim: false }, { lit: true, main: { watts: 3 }, dim: false }],
+  ["a missing optional object stays missing", { spare: {} }, { ...filled, spare: { watts: 40 } }],
+  ["every item of a list gets defaults", { row: [{}, { watts: 1 }] }, { ...filled, row: [{ watts: 40 }, { watts: 1 }] }],
   [
-    "every value of a map is filled",
+    "every value of a map gets defaults",
     { named: { a: {}, constructor: {} } },
     { ...filled, named: { a: { watts: 40 }, constructor: { watts: 40 } } },
   ],
-  ["a null that may not be counts as missing", { lit: null, main: { watts: null } }, { ...filled, main: { watts: 40 } }],
-  ["a null that may be stays", { dim: null }, { ...filled, dim: null }],
-  ["a null without a default stays for the pruning", { spare: null, row: [null] }, { ...filled, spare: null, row: [null] }],
-  ["what is of another type is not touched", { main: "none", row: {}, named: [] }, { ...filled, main: "none", row: {}, named: [] }],
+  ["a null of a non-nullable field counts as missing", { lit: null, main: { watts: null } }, { ...filled, main: { watts: 40 } }],
+  ["a null of a nullable field stays", { dim: null }, { ...filled, dim: null }],
+  ["a null without a default is left to pruning", { spare: null, row: [null] }, { ...filled, spare: null, row: [null] }],
+  ["a value of another type is not changed", { main: "none", row: {}, named: [] }, { ...filled, main: "none", row: {}, named: [] }],
 ])("%s", (_, spec, expected) => {
   expect(defaulted(spec)).toEqual(expected);
 });
@@ -60,7 +60,7 @@ test("a default is copied: changing one object does not change the next", () => 
   expect(defaulted({})).toEqual(filled);
 });
 
-test("the object that is given is left as it was", () => {
+test("the input object is not changed", () => {
   const given = lamp({ row: [{}] });
   applyDefaults(Lamp, given);
   expect(given).toEqual(lamp({ row: [{}] }));

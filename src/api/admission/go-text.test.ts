@@ -27,7 +27,7 @@ test.each([
   expect(goValue(value)).toBe(text);
 });
 
-test("a bound is printed as the kind of number that it is compared with", () => {
+test("a bound is printed with the number type of the compared value", () => {
   expect(goBound(16_777_215, 16_777_216)).toBe("16777215");
   expect(goBound(16_777_215, 16_777_216.5)).toBe("1.6777215e+07");
 });

@@ -36,11 +36,11 @@ const Lamp = defineKind({
 const lamp = (spec: unknown) => ({ apiVersion: "lamps.example/v1", kind: "Lamp", metadata: { name: "a", labels: { x: "y" } }, spec });
 
 test.each<[string, unknown, unknown, string[]]>([
-  ["an unknown field goes", { name: "a", nmae: "b" }, { name: "a" }, ["spec.nmae"]],
-  ["a field that objects have by nature is as unknown as any", { constructor: 1, toString: 2 }, {}, ["spec.constructor", "spec.toString"]],
-  ["metadata below the root is a field like others", { metadata: {}, kind: "x" }, {}, ["spec.kind", "spec.metadata"]],
+  ["an unknown field is removed", { name: "a", nmae: "b" }, { name: "a" }, ["spec.nmae"]],
+  ["a name of a JavaScript property is an unknown field too", { constructor: 1, toString: 2 }, {}, ["spec.constructor", "spec.toString"]],
+  ["metadata below the root is an ordinary field", { metadata: {}, kind: "x" }, {}, ["spec.kind", "spec.metadata"]],
   [
-    "an unknown field of an item goes",
+    "an unknown field of an item is removed",
     { bulbs: [{ name: "a" }, { name: "b", x: 1 }] },
     { bulbs: [{ name: "a" }, { name: "b" }] },
     ["spec.bulbs[1].x"],
@@ -52,27 +52,27 @@ test.each<[string, unknown, unknown, string[]]>([
     ["spec.shades.any.x"],
   ],
   [
-    "what is asked to be kept is kept, and pruned below where it is known",
+    "x-kubernetes-preserve-unknown-fields keeps fields, and known ones are pruned below",
     { extra: { name: "a", x: { y: null }, known: { name: "b", z: 1 } } },
     { extra: { name: "a", x: { y: null }, known: { name: "b" } } },
     ["spec.extra.known.z"],
   ],
   [
-    "an object in the place of a string is emptied",
+    "an object instead of a string is emptied",
     { name: { a: 1 }, bulbs: { b: 1 } },
     { name: {}, bulbs: {} },
     ["spec.bulbs.b", "spec.name.a"],
   ],
-  ["a list in the place of an object has its items emptied", { shades: [{ a: 1 }, "b"] }, { shades: [{}, "b"] }, ["spec.shades[0].a"]],
-  ["a null that may not be goes", { name: null, bulbs: null }, {}, []],
-  ["a null that may be, or that a default replaces, stays", { note: null, lit: null }, { note: null, lit: null }, []],
-  ["a null in a list stays for the validation", { bulbs: [null] }, { bulbs: [null] }, []],
+  ["the items of a list instead of an object are emptied", { shades: [{ a: 1 }, "b"] }, { shades: [{}, "b"] }, ["spec.shades[0].a"]],
+  ["a null of a non-nullable field is removed", { name: null, bulbs: null }, {}, []],
+  ["a null of a nullable field, or one with a default, stays", { note: null, lit: null }, { note: null, lit: null }, []],
+  ["a null in a list is left to validation", { bulbs: [null] }, { bulbs: [null] }, []],
 ])("%s", (_, spec, kept, unknown) => {
   expect(prune(Lamp, lamp(spec))).toEqual(lamp(kept));
   expect(unknownFields(Lamp, lamp(spec))).toEqual(unknown);
 });
 
-test("an unknown field beside the spec goes too", () => {
+test("an unknown field beside the spec is removed too", () => {
   expect(prune(Lamp, { ...lamp({}), data: 1, status: {} })).toEqual(lamp({}));
   expect(unknownFields(Lamp, { ...lamp({}), data: 1, status: {} })).toEqual(["data", "status"]);
 });
@@ -94,7 +94,7 @@ test.each(CUSTOM_KINDS.map((kind) => [kind.kind, kind] as const))("a pruned %s h
   );
 });
 
-test.each(CUSTOM_KINDS.map((kind) => [kind.kind, kind] as const))("pruning takes nothing from a %s that fits", (_, kind) => {
+test.each(CUSTOM_KINDS.map((kind) => [kind.kind, kind] as const))("pruning removes nothing from a valid %s", (_, kind) => {
   fc.assert(
     fc.property(validValue(kind.schema), (parts) => {
       expect(prune(kind, parts as object)).toEqual(parts);

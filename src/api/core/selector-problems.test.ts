@@ -12,7 +12,7 @@ test.each<LabelSelector | undefined>([
   expect(selectorProblems(selector)).toEqual([]);
 });
 
-test("everything that is wrong with a selector is told at once, with its place", () => {
+test("all problems of a selector are reported at once, with their positions", () => {
   const selector = {
     matchLabels: { "not a key": "a b" },
     matchExpressions: [

@@ -31,7 +31,7 @@ test.each<[string, Field, StructuralSchema]>([
     s.default(s.int({ doc: "A port.", minimum: 1, maximum: 65_535 }), 179),
     { description: "A port.", type: "integer", format: "int32", minimum: 1, maximum: 65_535, default: 179 },
   ],
-  ["a default that is false", s.default(s.bool({ doc: "Lit?" }), false), { description: "Lit?", type: "boolean", default: false }],
+  ["a default of false", s.default(s.bool({ doc: "Lit?" }), false), { description: "Lit?", type: "boolean", default: false }],
   ["a time", s.time({ doc: "When." }), { description: "When.", type: "string", format: "date-time" }],
   [
     "a traffic counter",
@@ -156,16 +156,13 @@ test("an older version is served with the same schema, deprecated, and not store
   expect(old?.schema).toEqual(current?.schema);
 });
 
-test.each(CUSTOM_KINDS.map((kind) => [kind.kind, kind] as const))(
-  "the YAML of %s says what the definition says, without anchors",
-  (_, kind) => {
-    const text = crdYaml(kind);
-    expect(parse(text)).toEqual(crdOf(kind));
-    expect(text).not.toMatch(/[&*]a\d/);
-  },
-);
+test.each(CUSTOM_KINDS.map((kind) => [kind.kind, kind] as const))("the YAML of %s equals its definition, without anchors", (_, kind) => {
+  const text = crdYaml(kind);
+  expect(parse(text)).toEqual(crdOf(kind));
+  expect(text).not.toMatch(/[&*]a\d/);
+});
 
-test.each(CUSTOM_KINDS.map((kind) => [kind.kind, kind] as const))("every field of %s explains itself in sentences", (_, kind) => {
+test.each(CUSTOM_KINDS.map((kind) => [kind.kind, kind] as const))("every field of %s has a description in sentences", (_, kind) => {
   const silent = fields(kind.schema, "").filter(([, schema]) => !/^[A-Z].*[.?]$/.test(schema.doc));
   expect(silent.map(([path]) => path)).toEqual([]);
 });

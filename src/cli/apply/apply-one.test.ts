@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { patchToward, applyErrors } from "./apply-one.ts";
 import { KubeError } from "../../kube/client/error.ts";
 
-test("a patch sets all that is wanted and removes what only the manifest of before had", () => {
+test("a patch sets all wanted fields and removes those of the previous manifest only", () => {
   const before = { spec: { vni: 100, session: { asn: 1, note: "x" }, old: [1] }, gone: { a: 1 } };
   const wanted = { spec: { vni: 100, session: { asn: 2 }, list: [1, 2] } };
   expect(patchToward(before, wanted)).toEqual({
@@ -11,7 +11,7 @@ test("a patch sets all that is wanted and removes what only the manifest of befo
   });
 });
 
-test("each field that the server complains about is told apart, and what blames none is left out beside them", () => {
+test("each field error of the server is one error, and general causes are left out", () => {
   const causes = [
     { reason: "FieldValueInvalid", field: "spec.vni", message: "Invalid value: 0: spec.vni in body should be greater than or equal to 1" },
     { reason: "FieldValueInvalid", field: "<nil>", message: "Invalid value: null: some validation rules were not checked" },
@@ -21,7 +21,7 @@ test("each field that the server complains about is told apart, and what blames 
   ]);
 });
 
-test("a conflict names who holds the field, and both ways out", () => {
+test("a conflict names the manager of the field and both solutions", () => {
   const causes = [{ reason: "FieldManagerConflict", field: ".spec.vni", message: 'conflict with "kubectl-edit" using v1alpha1' }];
   expect(applyErrors(new KubeError("Conflict", "Apply failed with 1 conflict", { details: { causes } }))).toEqual([
     {
@@ -42,15 +42,15 @@ test.for([
     "BadRequest",
     'L3VNI in version "v1alpha1" cannot be handled as a L3VNI: strict decoding error: unknown field "spec.vnii"',
   ],
-] as const)("a field that the kind does not have is named, as %s words it", ([, code, message]) => {
+] as const)("an unknown field is reported, in the message of %s", ([, code, message]) => {
   expect(applyErrors(new KubeError(code, message))).toEqual([{ field: "spec.vnii", sentence: "spec.vnii: unknown field" }]);
 });
 
-test("a no without fields is said as it is", () => {
+test("a rejection without fields is printed unchanged", () => {
   expect(applyErrors(new KubeError("NotFound", 'namespaces "x" not found'))).toEqual([{ field: "", sentence: 'namespaces "x" not found' }]);
 });
 
-test("a server that fails or is not there has refused nothing", () => {
+test("a failing or unreachable server has rejected nothing", () => {
   expect(applyErrors(new KubeError("ServerError", "etcd is gone"))).toBeUndefined();
   expect(applyErrors(new KubeError("Unreachable", "nobody there"))).toBeUndefined();
 });

@@ -23,7 +23,7 @@ test("an outage is listed with its narrowest bounds and its overlaps", () => {
   ]);
 });
 
-test("unknown bounds are not invented", () => {
+test("unknown bounds are shown as unknown", () => {
   expect(drawn(check("one", a, restoredCheck(a, ago(60), ago(40))), check("two", b, failing(b, ago(90), { time: ago(45) })))).toEqual([
     "# | BROKE | RESTORED | LASTED | WHAT | FROM | WHY | OVERLAPS",
     "1 | by 2026-11-16T11:00:00Z | 2026-11-16T11:00:00Z to 11:20:00Z | at least 0s | 10.0.0.1:80 | pod shop/one | ConnectError | 2",

@@ -7,7 +7,7 @@ import { drawMatrix } from "./draw-matrix.ts";
 
 const drawn = (all: readonly CheckResult[]) => drawMatrix(matrixOf(all), (name) => `${name} (x)`, plain);
 
-test("each mark that occurs is explained", () => {
+test("the legend has each mark that occurs", () => {
   const [n1, n2] = [source("a/n1"), source("a/n2")];
   const [web, name, off] = [target("10.0.0.1:80"), target("web.example:80"), target("10.0.0.9:80")];
   expect(
@@ -50,13 +50,13 @@ test("500 nodes with one that is down are a few lines", () => {
   ]);
 });
 
-test("a partly reached field shows a share, and a long name is cut", () => {
+test("a partly reached cell shows a share, and a long name is cut", () => {
   const long = "a".repeat(120);
   const twice = [checkResult(source("a/n1"), target(`${long}:1`), "reached"), checkResult(source("a/n1"), target(`${long}:1`), "failed")];
   const [head, line, , legend] = drawMatrix(matrixOf(twice), (name) => name, plain);
   expect([head, line, legend]).toEqual(["           1", "node n1  1/2", `1  ${"a".repeat(93)}...`]);
 });
 
-test("a name cannot write to the terminal", () => {
+test("control characters of a name are not printed", () => {
   expect(drawn([checkResult(source("a/n1"), target("x\u001b[2J:1"), "reached")]).join("\n")).not.toContain("\u001b");
 });

@@ -15,7 +15,7 @@ test("the first word is a command, without the developers' commands", () => {
   expect(textsAt("lab", "kube", "")).toEqual(expect.arrayContaining(["up", "down", "status"]));
 });
 
-test("a dash begins an option of the command", () => {
+test("a dash starts an option of the command", () => {
   expect(textsAt("get", "-")).toEqual(expect.arrayContaining(["--namespace", "--all-namespaces", "--output", "--help"]));
   expect(textsAt("apply", "-f", "a.yaml", "-")).toContain("--reset");
 });
@@ -47,7 +47,7 @@ test("choices are completed", () => {
   expect(textsAt("completion", "")).toEqual(["bash", "zsh", "fish"]);
 });
 
-test("what can be broken in the lab, and where, is offered with what it does", () => {
+test("the faults of the lab and their targets are completed with descriptions", () => {
   expect(textsAt("lab", "break", "")).toEqual(expect.arrayContaining(["link-down", "peer-unreachable", "volume-refuses"]));
   expect(textsAt("lab", "fix", "peer-unreachable", "--site", "")).toEqual(["east", "west"]);
   expect(textsAt("lab", "break", "link-down", "--node", "")).toEqual(["node1", "node2", "node3"]);
@@ -60,7 +60,7 @@ test("what can be broken in the lab, and where, is offered with what it does", (
   });
 });
 
-test("options that are there already are known", () => {
+test("options that are already given are not offered", () => {
   expect(parseCommandLine(whole, ["get", "--dir=x", "-n", "shop", "-A", "l3vni", ""]).options).toEqual({
     dir: "x",
     namespace: "shop",

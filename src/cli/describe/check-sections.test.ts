@@ -12,7 +12,7 @@ const attempt = (minutes: number, ms: number) => [
   { time: ago(minutes), success: true, reason: "DNSDone", message: "web resolved to 10.0.0.1", latency: "3ms" },
 ];
 
-test("a check of a name is told with both of its latencies, its latest entries and its outages", () => {
+test("a check of a name has both latencies, its latest entries and its outages", () => {
   const status = {
     successes: [...attempt(1, 2.845865), ...attempt(3, 12), ...attempt(4, 1)],
     failures: [
@@ -69,7 +69,7 @@ test("a check without a result has no sections, and other kinds are described as
   ).toBeUndefined();
 });
 
-test("a line of bars runs from the lowest to the highest", () => {
+test("a sparkline scales from the lowest to the highest value", () => {
   expect(sparkline([1, 2, 3, 4, 5, 6, 7, 8], "x")).toBe("▁▂▃▄▅▆▇█");
   expect(sparkline([5, undefined, 5], "x")).toBe("▁x▁");
   expect(sparkline([], "x")).toBe("");

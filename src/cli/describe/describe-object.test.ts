@@ -32,7 +32,7 @@ const pool = {
   },
 };
 
-test("an object is told from its name to its events", () => {
+test("an object is described from its name to its events", () => {
   expect(lines({ object: pool })).toEqual([
     "Name:        edge",
     "Namespace:   metallb-system",
@@ -58,7 +58,7 @@ test("an object is told from its name to its events", () => {
   ]);
 });
 
-test("a condition is colored by whether one wants it", () => {
+test("a condition is colored by whether its status is good", () => {
   expect(lines({ object: pool }, (color, text) => `<${color}>${text}</>`)).toContain(
     "  Exhausted   <red>True</>     PoolExhausted   2m      two...",
   );
@@ -68,7 +68,7 @@ function event(reason: string, more: Partial<Event>): Event {
   return { metadata: { name: reason }, involvedObject: {}, type: "Normal", reason, message: "m", ...more };
 }
 
-test("events come oldest first, with how often they were seen", () => {
+test("events are listed oldest first, with their counts", () => {
   const events = [
     event("Late", {
       type: "Warning",
@@ -87,7 +87,7 @@ test("events come oldest first, with how often they were seen", () => {
   ]);
 });
 
-test("events that one may not see are not said to be none", () => {
+test("forbidden events are not reported as none", () => {
   expect(lines({ object: pool, events: undefined }).at(-2)).toBe("Events: forbidden; you need a role that can list events");
 });
 

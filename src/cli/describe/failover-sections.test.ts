@@ -6,7 +6,7 @@ import { failoverSections } from "./failover-sections.ts";
 const sections = (...of: Parameters<typeof policy>) => failoverSections(policy(...of), { paint: plain, now: NOW });
 const squeezed = (lines: readonly string[] | undefined) => lines?.map((line) => line.replaceAll(/(?<=\S) {3,}/g, " | "));
 
-test("a policy in the middle of a switch is told with its steps, its resources and its past", () => {
+test("a policy during a switch is described with its steps, resources and history", () => {
   const [state, steps, resources, history] = sections({}, waiting) ?? [];
   expect(state).toEqual([
     "State:",
@@ -28,7 +28,7 @@ test("a policy in the middle of a switch is told with its steps, its resources a
   expect(history).toHaveLength(5);
 });
 
-test("the other site is told with its token, or with why it cannot be read", () => {
+test("the other site is described with its token, or with the reason why it cannot be read", () => {
   const peer = { kubeconfigSecret: { name: "site-b", key: "kubeconfig" } };
   const force = { reason: "Site B burns", epoch: 3 };
   const lost = { reachable: false, message: "connect ETIMEDOUT 192.0.2.1:6443" };

@@ -55,7 +55,7 @@ const saying =
 const levels = (findings: readonly { check: string; level: string }[]) =>
   Object.fromEntries(findings.map(({ check, level }) => [check, level]));
 
-test("root needs fewer capabilities where there is no router", () => {
+test("root needs fewer capabilities without a router", () => {
   const status = "Name:\tnode\nCapEff:\t0000000000003000\n";
   expect(permissions(status, 0, noRouter)).toMatchObject({ level: "ok", message: "Root with NET_ADMIN, NET_RAW" });
   expect(permissions(status, 0, router)).toEqual({
@@ -131,7 +131,7 @@ test("IPVS needs strictARP, however its use is detected", async () => {
   expect((await kubeProxy(mode(undefined), directory)).level).toBe("ok");
 });
 
-test("a directory that is not there yet can be made where its parent can be written", async () => {
+test("a missing directory passes if its parent is writable", async () => {
   const directory = await machine({ "a/file": "" });
   expect(await stateDirectory(join(directory, "a"))).toMatchObject({ level: "ok", message: "Writable" });
   expect(await stateDirectory(join(directory, "b/c"))).toMatchObject({ level: "ok", message: "Can be created" });
@@ -147,7 +147,7 @@ test("a clock without time synchronization is reported", async () => {
   expect((await timeSync(saying("", 127))).level).toBe("ok");
 });
 
-test("an FRR that is too old or not whole is refused, and none at all is what a cluster's image brings", async () => {
+test("an FRR that is too old or incomplete fails, and a missing FRR comes from the image of a cluster", async () => {
   const directory = await machine({ zebra: "", bgpd: "" });
   expect(await findFrr(saying("zebra version 8.1"), directory)).toMatchObject({
     level: "fail",
@@ -160,7 +160,7 @@ test("an FRR that is too old or not whole is refused, and none at all is what a 
   expect((await findFrr(saying("", 127), directory)).level).toBe("warn");
 });
 
-test("ports that others hold are in the way, and those of our own agent are not", async () => {
+test("ports of other programs fail, and those of our own agent do not", async () => {
   const tcp = createServer();
   const udp = createSocket("udp4");
   await once(tcp.listen(0), "listening");
@@ -215,7 +215,7 @@ async function chartsRights(...files: string[]): Promise<string[]> {
   );
 }
 
-test("the rights that are asked for are those that the chart gives to agents", async () => {
+test("the reviewed permissions equal those of the chart for agents", async () => {
   const everyone = ["agent", "loadbalancer-agent", "connectivity-agent"];
   expect(checkedRights(noRouter)).toEqual((await chartsRights(...everyone)).toSorted());
   expect(checkedRights(router)).toEqual((await chartsRights(...everyone, "router-agent")).toSorted());
@@ -230,7 +230,7 @@ async function lackingIn(minor: number): Promise<string[]> {
   return findings.filter(({ level }) => level === "fail").map(({ message }) => message);
 }
 
-test("an API server that is older than the chart takes is in the way", async () => {
+test("an API server that is too old for the chart fails", async () => {
   const chart = await readFile(join(import.meta.dirname, "../../../deploy/chart/Chart.yaml"), "utf8");
   const oldest = Number(/kubeVersion: ">=1\.(\d+)\./.exec(chart)?.[1]);
   expect(await lackingIn(oldest)).toEqual([]);

@@ -97,14 +97,14 @@ test("resources that stay as they are are listed after the steps", () => {
   ]);
 });
 
-test("a step with many writes is cut short", () => {
+test("a step with many writes is truncated", () => {
   const writes = Array.from({ length: 50 }, (_, at) => write(`scale Deployment shop/web${at} from 1 to 0`));
   const lines = drawPlan(plan([step("ScaleDown", "Act", { writes })]), plain);
   expect(lines).toHaveLength(22);
   expect(lines.at(-1)?.trim()).toBe("and 30 more; -o json has all of them");
 });
 
-test("a plan is blocked by what none of its steps changes, not by what a step will change", () => {
+test("a plan is blocked by objects that no step changes, not by those that a step changes", () => {
   const later = step("AwaitTermination", "Pending", { waits: [db] });
   expect(isBlocked(plan([step("ScaleDown", "Act", { writes: [write("scale")] }), later]))).toBe(false);
   expect(isBlocked(plan([step("ScaleDown", "Done"), step("AwaitTermination", "Wait", { waits: [db] })]))).toBe(true);

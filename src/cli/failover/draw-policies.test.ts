@@ -36,7 +36,7 @@ test("each policy is one line with its problem", () => {
   expect(states.map(({ fine }) => fine)).toEqual([false, false, false]);
 });
 
-test("a policy is fine when it is complete, without an error, and nothing says that it could not be switched", () => {
+test("a policy is healthy if it is Complete, without Error, and not known as not Ready", () => {
   const status = { observedGeneration: 2, currentState: "primary" as const };
   const fine = (conditions: Condition[]) => policyState(policy({ desiredState: "primary" }, { ...status, conditions }), NOW).fine;
   expect(fine(complete)).toBe(true);
@@ -45,7 +45,7 @@ test("a policy is fine when it is complete, without an error, and nothing says t
   expect(fine([condition("Complete", "True"), condition("Error", "True", "Drifted", "volume data")])).toBe(false);
 });
 
-test("the copy of a primary is that of the volume that is furthest behind, and an unreachable peer is told", () => {
+test("the copy of a primary is that of its oldest volume, and an unreachable peer is shown", () => {
   const volumes = [60, 600, 30].map((seconds) => ({ name: `v${seconds}`, lastSyncTime: ago(seconds) }));
   const state = policyState(
     policy(

@@ -6,7 +6,7 @@ import { type TransitionRecord, switchesOf } from "./transitions.ts";
 
 const drawn = (made: TransitionRecord) => drawSteps(made, NOW, plain);
 
-test("steps are told with when they ran within the whole, and with what they wait for", () => {
+test("steps are drawn with their time within the switch and what they wait for", () => {
   const [made] = switchesOf(policy({}, waiting));
   expect(made && drawn(made)).toEqual([
     "STEP               STATE     TOOK   WHEN",
@@ -18,7 +18,7 @@ test("steps are told with when they ran within the whole, and with what they wai
   ]);
 });
 
-test("a switch that is over is drawn to its own end, and one that took no time at all too", () => {
+test("a completed switch is drawn to its end, also one without duration", () => {
   const over: TransitionRecord = {
     to: "primary",
     mode: "safe",

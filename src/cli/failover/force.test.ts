@@ -23,7 +23,7 @@ test("force names the reason, the epoch and the policy that it is for", async ()
   expect(rejections).toEqual([]);
 });
 
-test("a site that answers and holds is stopped there, not forced", async () => {
+test("force is rejected while the other site answers and holds the token", async () => {
   const { rejections } = await decided(holding);
   expect(rejections).toMatchObject([{ kind: "FailoverPolicy", reason: "Refused", field: "spec.force", class: "Permanent" }]);
   expect(rejections[0]?.message).toBe(
@@ -32,7 +32,7 @@ test("a site that answers and holds is stopped there, not forced", async () => {
   expect((await decided(holding, {}, true)).rejections).toEqual([]);
 });
 
-test("a site that holds the token is not forced again, unless the other one holds a higher epoch", async () => {
+test("force has no effect for a site that holds the token, unless the other holds a higher epoch", async () => {
   const token = { epoch: 6, state: "Held" as const };
   expect(await decided(silent, { token })).toEqual({ notes: ["This site already holds epoch 6: --force has no effect"], rejections: [] });
   expect((await decided({ ...holding, token: { epoch: 5, state: "Held" } }, { token })).force).toBeUndefined();
@@ -50,12 +50,12 @@ test("a site restored from a backup can be forced although it holds the token: t
   expect(await decided(view, { token })).toMatchObject({ force: { epoch: 2, uid: "u-1" }, rejections: [] });
 });
 
-test("one that is on its way to secondary is waited for", async () => {
+test("force is rejected while the other site switches to secondary", async () => {
   const { rejections } = await decided({ ...holding, desiredState: "secondary" });
   expect(rejections[0]?.message).toContain("It is on its way to secondary: leave out --force and wait for its release");
 });
 
-test("without the right to read the Secret, uses the controller's last read and prints its age", async () => {
+test("without permission to read the Secret, uses the controller's last read and prints its age", async () => {
   const read = { reachable: true, desiredState: "primary", token: { epoch: 5, state: "Held" as const }, lastAnswerTime: ago(12) };
   const { rejections } = await decided(silent, { peer: read });
   expect(rejections[0]?.message).toContain(
@@ -67,7 +67,7 @@ test("without the right to read the Secret, uses the controller's last read and 
 test.for<[string, PeerView]>([
   ["has released", { reachable: true, exists: true, desiredState: "secondary", token: { epoch: 5, state: "Released" } }],
   ["has no such policy", { reachable: true, exists: false }],
-])("a site that %s does not refuse it", async ([, view]) => {
+])("force is allowed if the other site %s", async ([, view]) => {
   expect((await decided(view)).rejections).toEqual([]);
 });
 

@@ -24,17 +24,20 @@ test.for<[string, FailoverToken, PeerView | undefined]>([
   ["the other has no policy", owned(3), none],
   ["spec.peer is gone", owned(3), undefined],
   ["the other holds an older epoch", owned(5), there(owned(3))],
-])("a site that holds may give up its peer: %s", ([, own, view]) => {
+])("a site that holds the token may forget its peer: %s", ([, own, view]) => {
   expect(blocker(own, view)).toBeUndefined();
 });
 
-test.for([false, true])("no site gives it up while the other one holds as much or more (said to be gone: %s)", (gone) => {
-  expect(blocker(owned(3), there(owned(5), "primary"), gone)).toContain("the other site holds epoch 5 and may write");
-  expect(blocker(released(3), there(owned(4), "primary"), gone)).toContain("the other site holds epoch 4 and may write");
-  expect(blocker(undefined, there(owned(1), "primary"), gone)).toContain("the other site holds epoch 1 and may write");
-});
+test.for([false, true])(
+  "a site must not forget its peer while that holds the same or a higher epoch (--other-site-is-gone: %s)",
+  (gone) => {
+    expect(blocker(owned(3), there(owned(5), "primary"), gone)).toContain("the other site holds epoch 5 and may write");
+    expect(blocker(released(3), there(owned(4), "primary"), gone)).toContain("the other site holds epoch 4 and may write");
+    expect(blocker(undefined, there(owned(1), "primary"), gone)).toContain("the other site holds epoch 1 and may write");
+  },
+);
 
-test("a site that has released needs the other one's word, or a person's", () => {
+test("a site that has released needs an answer of the other one, or --other-site-is-gone", () => {
   expect(blocker(released(3), there(released(2)))).toBeUndefined();
   expect(blocker(released(3), none)).toBeUndefined();
   expect(blocker(released(3), silent)).toBe(
@@ -45,13 +48,13 @@ test("a site that has released needs the other one's word, or a person's", () =>
   for (const view of [silent, undefined]) expect(blocker(released(3), view, true)).toBeUndefined();
 });
 
-test("a site that has released and wants to be primary would start at once", () => {
+test("a site that has released and wants to be primary is rejected, since it would start at once", () => {
   const wanting = policy({ desiredState: "primary" }, { token: released(3) });
   expect(whyNot(wanting, none, { otherSiteIsGone: true })).toContain(
     "Switch it to secondary first: plumbline failover switch web -n shop --to secondary",
   );
 });
 
-test("the other site may be about to take the token that was released here", () => {
+test("is rejected while the other site may take the released token", () => {
   expect(blocker(released(3), there(released(2), "primary"))).toContain("may take the token at any time");
 });

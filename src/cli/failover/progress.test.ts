@@ -60,7 +60,7 @@ const later: FailoverPolicy = policy(
   },
 );
 
-test("each step is told once when it begins to wait and once when it is done", () => {
+test("each step is printed once when it starts to wait and once when it is done", () => {
   const now = policy({}, waiting);
   const writing = structuredClone(now);
   for (const step of writing.status?.transition?.steps ?? []) if (step.state === "Waiting") step.state = "Running";
@@ -85,7 +85,7 @@ test("steps of an earlier switch are not printed", () => {
   );
 });
 
-test("a terminal shows the steps, what is going on, what is wrong and whether the other site answers", () => {
+test("a terminal shows the steps, the current wait, errors and whether the other site answers", () => {
   const status = { ...later.status, peer: { reachable: false, message: "connect ECONNREFUSED" } };
   const peer = { kubeconfigSecret: { name: "b", key: "kubeconfig" } };
   const lines = drawProgress(policy({ peer }, status), requested, { since: NOW - 41_000, now: NOW, paint: plain });

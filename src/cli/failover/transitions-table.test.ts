@@ -4,7 +4,7 @@ import { drawSwitches } from "./transitions-table.ts";
 import { ago, NOW, policy, waiting } from "../testing/failover-fixtures.ts";
 import { switchesOf } from "./transitions.ts";
 
-test("the running switch comes first, then the past ones with their figures and why they were forced", () => {
+test("the running switch comes first, then earlier ones with their figures and force reasons", () => {
   expect(drawSwitches(switchesOf(policy({}, waiting)), NOW, plain)).toEqual([
     "TO          MODE     STARTED                TOOK         RPO   OUTCOME      LONGEST STEP         FORCED BECAUSE",
     "secondary   safe     2026-11-16T11:59:20Z   40s so far         Running      ScaleDown 2s",
@@ -13,7 +13,7 @@ test("the running switch comes first, then the past ones with their figures and 
   ]);
 });
 
-test("where policies are several, each row says whose it is", () => {
+test("with several policies each row has its policy", () => {
   const [made] = switchesOf(policy({}, { history: (waiting.history ?? []).slice(1) }));
   expect(made && drawSwitches([{ namespace: "shop", policy: "web", ...made }], NOW, plain)).toEqual([
     "NAMESPACE   POLICY   TO          MODE   STARTED                TOOK   RPO   OUTCOME      LONGEST STEP",

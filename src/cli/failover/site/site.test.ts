@@ -51,7 +51,7 @@ const site: readonly SiteMember[] = [
   { ...later, policy: { ...later.policy, metadata: { ...later.policy.metadata, name: "base" } } },
 ];
 
-test("a member is over when nothing happens to it any more", () => {
+test("a member is done when its state is final", () => {
   expect(site.map((one) => [stateOf(one), isOver(one)])).toEqual([
     ["complete", true],
     ["running", false],
@@ -123,7 +123,7 @@ test("unfinished policies are listed with their blocker", () => {
   ]);
 });
 
-test("so many are worked on at a time and no more, and an error waits for those under way", async () => {
+test("a limited number of members runs at a time, and an error waits for running ones", async () => {
   let [now, most, done] = [0, 0, 0];
   const work = async (item: number) => {
     most = Math.max(most, ++now);
