@@ -47,11 +47,11 @@ test("adds the rows of a bench that the page does not have, in order of names", 
   expect([...added.matchAll(/^\| (alpha\S*|beta|gamma) /gm)].map(([, name]) => name)).toEqual(["alpha", "alpha-2", "beta", "gamma"]);
 });
 
-test("refuses a page without the markers", () => {
+test("rejects a page without the markers", () => {
   expect(() => refreshed("# Benchmarks\n", measured([beta], at))).toThrow("The page has no table");
 });
 
-test("says which goals are missed, and writes a ratio to zero as all", () => {
+test("lists missed goals, and writes a ratio to zero as all", () => {
   const missed = compare({ bench: "beta", what: "time", goal: 2, unit: "ms" }, [10], [12]);
   const zero = mustBeZero({ bench: "gamma", what: "writes", unit: "writes" }, [0], [60]);
   expect(textTable([beta, missed, zero])).toBe(`bench  what    ours  peer  unit    ratio  goal  runs  spread

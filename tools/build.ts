@@ -26,7 +26,7 @@ const withoutExecutables: Plugin = {
   load: (id) => (id === "\0none" ? "export default {};" : undefined),
 };
 
-/** pino would load them for transports in threads of their own, which nobody uses: 1 MiB. */
+/** pino would load them for transports in threads, which are not used: 1 MiB. */
 const withoutThreads: Plugin = {
   name: "without-threads",
   resolveId: (source, importer) =>
@@ -93,7 +93,7 @@ interface Built {
   readonly chunks: readonly { code: string }[];
 }
 
-/** Builds into a directory; Node takes what lies there for modules only under a package.json that says so. */
+/** Builds into a directory; Node treats the files as modules only with a package.json that says so. */
 export async function build(directory: string): Promise<Built[]> {
   const { version } = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8")) as { version: string };
   const define: Record<string, string> = { PLUMBLINE_VERSION: JSON.stringify(version) };

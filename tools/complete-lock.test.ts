@@ -9,7 +9,7 @@ const bundler = {
   optionalDependencies: { "@b/linux-x64-gnu": "1.0.0", "@b/linux-x64-musl": "1.0.0", "@b/win32-arm64-msvc": "1.0.0" },
 } as const;
 
-test("native packages of other platforms are added with what makes npm skip them", () => {
+test("native packages of other platforms are added with the fields that make npm skip them", () => {
   const packages = { "node_modules/bundler": bundler, "node_modules/@b/linux-x64-gnu": { version: "1.0.0" } };
   expect(Object.fromEntries(missingFromLock({ packages }))).toEqual({
     "node_modules/@b/linux-x64-musl": { version: "1.0.0", os: ["linux"], cpu: ["x64"], libc: ["musl"], dev: true, optional: true },
@@ -17,7 +17,7 @@ test("native packages of other platforms are added with what makes npm skip them
   });
 });
 
-test("a second version of the same package goes below the one that needs it", () => {
+test("a second version of a package is below its dependent", () => {
   const packages = {
     "node_modules/@b/linux-x64-musl": { version: "2.0.0" },
     "node_modules/bundler": { version: "1.0.0", optionalDependencies: { "@b/linux-x64-musl": "1.0.0" } },
@@ -25,7 +25,7 @@ test("a second version of the same package goes below the one that needs it", ()
   expect([...missingFromLock({ packages }).keys()]).toEqual(["node_modules/bundler/node_modules/@b/linux-x64-musl"]);
 });
 
-test("a complete lock file stays as it is, and packages without a platform are npm's business", () => {
+test("a complete lock file stays unchanged, and packages without a platform are left to npm", () => {
   const packages = {
     "node_modules/@b/darwin-x64": { version: "1.0.0" },
     "node_modules/bundler": { version: "1.0.0", optionalDependencies: { "@b/darwin-x64": "1.0.0", colors: "^3.0.0" } },

@@ -45,25 +45,22 @@ async function orphan(script: string, { graceSeconds }: { graceSeconds: number }
 
 const FOREVER = "while :; do sleep 0.05; done";
 
-test.for(["SIGINT", "SIGTERM", "SIGKILL"] as const)(
-  "what a run left in the background is told to end when the run gets %s",
-  async (signal) => {
-    const { runner, isAlive, lastLine } = await orphan(`trap 'echo told; exit' TERM; echo $$; ${FOREVER}`, { graceSeconds: 60 });
-    const ended = once(runner, "exit");
-    runner.kill(signal);
-    await ended;
-    await vi.waitFor(() => expect(isAlive()).toBe(false), PATIENCE);
-    await vi.waitFor(() => expect(lastLine()).toBe("told"), PATIENCE);
-  },
-);
+test.for(["SIGINT", "SIGTERM", "SIGKILL"] as const)("background processes of a run get SIGTERM when the run gets %s", async (signal) => {
+  const { runner, isAlive, lastLine } = await orphan(`trap 'echo told; exit' TERM; echo $$; ${FOREVER}`, { graceSeconds: 60 });
+  const ended = once(runner, "exit");
+  runner.kill(signal);
+  await ended;
+  await vi.waitFor(() => expect(isAlive()).toBe(false), PATIENCE);
+  await vi.waitFor(() => expect(lastLine()).toBe("told"), PATIENCE);
+});
 
-test("what does not end when told is killed", async () => {
+test("a process that ignores SIGTERM is killed", async () => {
   const { runner, isAlive } = await orphan(`trap '' TERM; echo $$; ${FOREVER}`, { graceSeconds: 0 });
   runner.kill("SIGKILL");
   await vi.waitFor(() => expect(isAlive()).toBe(false), PATIENCE);
 });
 
-test("sweepers, which remove what others left, go on until they are done", async () => {
+test("cleanup processes run until they are done", async () => {
   const sweeper = `sh -c 'trap "" TERM; echo $$; ${FOREVER}' sweeper`;
   const { runner, pid, isAlive } = await orphan(`${sweeper} & trap '' TERM; ${FOREVER}`, { graceSeconds: 0 });
   const own = sweepersOf(runner.pid ?? 0);

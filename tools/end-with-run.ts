@@ -21,8 +21,8 @@ until [ -z "$(marked)" ] || [ "$grace" -le 0 ]; do sleep 1; grace=$((grace - 1))
 for _ in 1 2 3 4 5; do [ -z "$(marked)" ] || { signal KILL; sleep 0.2; }; done`;
 
 /**
- * Ends everything that this process starts from now on once it is gone itself, however it ends: a lab that a suite leaves in the background belongs to nobody
- * who would notice.
+ * Ends everything that this process starts from now on once it is gone itself, however it ends: a lab that a suite leaves in the background has no parent
+ * that would notice.
  */
 export function endProcessesWithRun({ graceSeconds = GRACE_SECONDS } = {}): void {
   const run = holderId();

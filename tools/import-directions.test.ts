@@ -16,30 +16,30 @@ async function problemsAbout(file: string, text: string): Promise<string[]> {
   return importProblems(root, [file]);
 }
 
-test("a room may use the rooms below it", async () => {
+test("a folder may import folders below it", async () => {
   expect(
     await problemsAbout("src/router/plan.ts", 'import { a } from "../kube/a.ts";\nimport type { B } from "../../src/api/b.ts";\n'),
   ).toEqual([]);
 });
 
-test("a room may not use a room above it", async () => {
+test("a folder must not import a folder above it", async () => {
   expect(await problemsAbout("src/kube/a.ts", 'import {\n  plan,\n} from "../router/plan.ts";\n')).toEqual([
-    "src/kube/a.ts imports src/router/plan.ts: kube/ stands below router/",
+    "src/kube/a.ts imports src/router/plan.ts: kube/ is below router/",
   ]);
 });
 
-test("domains do not know each other, whether imported, exported on or loaded late", async () => {
+test("domains must not import, re-export or dynamically load each other", async () => {
   const text = 'export { x } from "../failover/x.ts";\nconst y = await import("../loadbalancer/y.ts");\n';
   expect(await problemsAbout("src/router/act.ts", text)).toEqual([
-    "src/router/act.ts imports src/failover/x.ts: router/ stands beside failover/",
-    "src/router/act.ts imports src/loadbalancer/y.ts: router/ stands beside loadbalancer/",
+    "src/router/act.ts imports src/failover/x.ts: router/ is on the same level as failover/",
+    "src/router/act.ts imports src/loadbalancer/y.ts: router/ is on the same level as loadbalancer/",
   ]);
 });
 
-test("only the loader of the lab reaches the lab", async () => {
+test("only the loader of the lab imports the lab", async () => {
   expect(await problemsAbout("src/cli/shared/lab-loader.ts", 'type Lab = typeof import("../../../lab/cli/lab.ts");\n')).toEqual([]);
   expect(await problemsAbout("src/cli/program.ts", 'import { up } from "../../lab/up.ts";\n')).toEqual([
-    "src/cli/program.ts imports lab/up.ts: src/ stands alone; only src/cli/shared/lab-loader.ts loads lab/",
+    "src/cli/program.ts imports lab/up.ts: only src/cli/shared/lab-loader.ts may import lab/",
   ]);
 });
 
@@ -53,8 +53,8 @@ test("product code does not use test helpers; tests and other helpers do", async
   expect(await problemsAbout("src/router/testing/harness.ts", 'import { prefix } from "../../ip/testing/generators.ts";\n')).toEqual([]);
 });
 
-test("a room that is not on the plan is noticed", async () => {
+test("an unknown folder is reported", async () => {
   expect(await problemsAbout("src/attic/a.ts", 'import { b } from "../api/b.ts";\n')).toEqual([
-    "src/attic/a.ts imports src/api/b.ts: room attic is not on the plan in tools/import-directions.ts",
+    "src/attic/a.ts imports src/api/b.ts: folder attic is missing in tools/import-directions.ts",
   ]);
 });

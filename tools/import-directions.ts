@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 
-/** Rooms of src/, from the roof down. A room may import from rooms of a lower floor, and from itself. */
-const FLOORS: readonly (readonly string[])[] = [
+/** Folders of src/, from the top level down. A folder may import from folders of a lower level, and from itself. */
+const LEVELS: readonly (readonly string[])[] = [
   ["main.ts", "p2pnc.ts"],
   ["cli"],
   ["web"],
@@ -20,7 +20,7 @@ const IMPORT = /(?:^|\n)\s*(?:import|export)\b[^;'"]*?["'](\.[^"']+)["']|\bimpor
 export function importProblems(root: string, files: readonly string[]): string[] {
   const problems: string[] = [];
   for (const file of files) {
-    const from = roomOf(file);
+    const from = folderOf(file);
     if (!from || file.endsWith(".test.ts")) continue;
     for (const match of readFileSync(join(root, file), "utf8").matchAll(IMPORT)) {
       const target = relative(root, join(root, dirname(file), match[1] ?? match[2] ?? ""));
@@ -32,13 +32,13 @@ export function importProblems(root: string, files: readonly string[]): string[]
 }
 
 function complain(file: string, from: string, target: string): string | undefined {
-  const to = roomOf(target);
-  if (!to) return file === LAB_LOADER && target.startsWith("lab/") ? undefined : `src/ stands alone; only ${LAB_LOADER} loads lab/`;
+  const to = folderOf(target);
+  if (!to) return file === LAB_LOADER && target.startsWith("lab/") ? undefined : `only ${LAB_LOADER} may import lab/`;
   if (from === to) return undefined;
-  const [above, below] = [floorOf(from), floorOf(to)];
-  if (above < 0) return `room ${from} is not on the plan in tools/import-directions.ts`;
-  if (below < 0) return `room ${to} is not on the plan in tools/import-directions.ts`;
-  return above < below ? undefined : `${from}/ stands ${above === below ? "beside" : "below"} ${to}/`;
+  const [above, below] = [levelOf(from), levelOf(to)];
+  if (above < 0) return `folder ${from} is missing in tools/import-directions.ts`;
+  if (below < 0) return `folder ${to} is missing in tools/import-directions.ts`;
+  return above < below ? undefined : `${from}/ is ${above === below ? "on the same level as" : "below"} ${to}/`;
 }
 
 /** Test helpers live in a testing/ folder. */
@@ -46,10 +46,10 @@ function isHelper(file: string): boolean {
   return file.split("/").slice(0, -1).includes("testing");
 }
 
-function roomOf(file: string): string | undefined {
+function folderOf(file: string): string | undefined {
   return file.startsWith("src/") ? file.split("/")[1] : undefined;
 }
 
-function floorOf(room: string): number {
-  return FLOORS.findIndex((rooms) => rooms.includes(room));
+function levelOf(folder: string): number {
+  return LEVELS.findIndex((folders) => folders.includes(folder));
 }

@@ -46,7 +46,7 @@ test("keeps compiled code below the home directory, for its owner alone", async 
   expect(await compileCache({ HOME: "/nonexistent", XDG_CACHE_HOME: home })).toBe(join(home, "plumbline/compiled"));
 });
 
-test("keeps no compiled code without a home directory, so that nobody can leave code for root in /tmp", async () => {
+test("keeps no compiled code without a home directory, so that other users cannot plant code in /tmp", async () => {
   expect(await compileCache({})).toBe("none");
   expect(await compileCache({ HOME: "" })).toBe("none");
 });

@@ -28,7 +28,7 @@ test.each([
   ["x = /a[/]b/g.test(y)", ["/a[/]b/g"]],
   ["return /\\/'/u", ["/\\/'/u"]],
   ["[/a/, /b/i]", ["/a/", "/b/i"]],
-])("tells a regular expression from a division: %s", (source, expected) => {
+])("distinguishes a regular expression from a division: %s", (source, expected) => {
   expect(textsOf("regex", source)).toEqual(expected);
 });
 
@@ -40,11 +40,11 @@ test("reads elements: their text, attributes and the code in them", () => {
   expect(textsOf("name", source, true).join(" ")).toBe("return p class data-x b c n i i br p const f g h i");
 });
 
-test("a type argument is no element", () => {
+test("a type argument is not an element", () => {
   expect(textsOf("name", "useState<Row>(0); a < b; it > 'c'", true)).toEqual(["useState", "Row", "a", "b", "it"]);
 });
 
-test("a text that is cut off ends", () => {
+test("a truncated text ends", () => {
   expect(textsOf("name", "a } b `c ${d", false)).toEqual(["a", "b", "d"]);
   expect(textsOf("name", "return <p>a {b", true)).toEqual(["return", "p", "b"]);
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { sourceTree } from "./source-tree.ts";
 
-test("the product is what the programs reach by imports, of whatever form, inside src/", () => {
+test("the product is all files in src/ that the programs import in any form", () => {
   const { product } = sourceTree(
     new Map([
       ["src/main.ts", 'import { a } from "./a.ts";\nimport "./b.ts";\nexport * from "./c.ts";\nconst d = () => import("./d.ts");\n'],
@@ -17,7 +17,7 @@ test("the product is what the programs reach by imports, of whatever form, insid
   expect([...product].sort()).toEqual(["src/a.ts", "src/b.ts", "src/c.ts", "src/d.ts", "src/main.ts", "src/x/e.ts"]);
 });
 
-test("definitions are those of the top level, with what they are", () => {
+test("definitions are those of the top level, with their kind", () => {
   const text = `import { type A } from "./a.ts";
 export type B = { type: string };
 export interface C {}

@@ -29,7 +29,7 @@ export async function run(args: readonly string[]): Promise<number> {
   const { positionals: files, values: named } = parsed;
   const started = performance.now();
   endProcessesWithRun();
-  // Of a hundred API servers: a seventh of their processor time goes into garbage that nobody needs back.
+  // A seventh of the CPU time of a hundred API servers is garbage collection, which the tests do not need.
   process.env["GOGC"] ??= "400";
   const all = process.env["PLUMBLINE_REQUIRE_ALL"] === "1";
   const { passed: atOnce, skipped, failures, durations } = await suites(files, named);

@@ -8,7 +8,7 @@ const rows = async (text: string) =>
     .filter((line) => line !== "")
     .map((line) => line.replaceAll(/ +/g, " "));
 
-test("each value stands there by its path, with its default and its comment", async () => {
+test("each value is listed by its path, with its default and its comment", async () => {
   const text =
     'page:\n  # Serve it.\n  enabled: true\n  # How much\n  # it may have.\n  resources: { limits: {} }\nname:\n  # Of it.\n  first: ""\n';
   expect(await rows(text)).toEqual([
@@ -18,6 +18,6 @@ test("each value stands there by its path, with its default and its comment", as
   ]);
 });
 
-test("a value without a comment is refused", async () => {
+test("a value without a comment is rejected", async () => {
   await expect(valuesTable("page:\n  # Serve it.\n  enabled: true\n  port: 1\n")).rejects.toThrow("page.port has no comment");
 });

@@ -21,7 +21,7 @@ test("with several policies each row has its policy", () => {
   ]);
 });
 
-test("the last switch has its figures before it is among the past ones, and a clock that is ahead loses nothing", () => {
+test("the last switch has its figures before it is in the history, also if the clock is ahead", () => {
   const over = {
     to: "secondary",
     mode: "safe",

@@ -12,6 +12,6 @@ test.for([
     "VolumeAttachment csi-1: Volume v is still attached",
   ],
   [{ kind: "Pod", namespace: "shop", name: "db", message: "Pod shop/db-0 runs" }, "Pod shop/db: Pod shop/db-0 runs"],
-] as const)("%j is told as %s", ([waited, sentence]) => {
+] as const)("%j is printed as %s", ([waited, sentence]) => {
   expect(waitDescription(waited)).toBe(sentence);
 });

@@ -37,12 +37,12 @@ test("all pages are read", async () => {
   expect(queries()).toEqual(["limit=500 continue=null", "limit=500 continue=next"]);
 });
 
-test("pages of a moment that expires half-way are read again, all at once", async () => {
+test("pages whose continue token expires are read again in one request", async () => {
   const { names } = await readFrom([page(["a"], "next"), statusError(410, "Expired"), page(["a", "b"])]);
   expect({ names, queries: queries().at(-1) }).toEqual({ names: ["a", "b"], queries: "limit=null continue=null" });
 });
 
-test("a server that cannot list elsewhere still says that a name is missing", async () => {
+test("a server without list permission still reports a missing name", async () => {
   const { missing } = await readFrom([statusError(404, "NotFound"), statusError(403, "Forbidden")], { ...configMaps, names: ["gone"] });
   expect(missing).toEqual(["ConfigMap gone not found in namespace shop"]);
 });

@@ -68,7 +68,7 @@ async function requests(count: number): Promise<void> {
 const requestTexts = () =>
   server.received.map(({ query }) => `${query.has("watch") ? "watch" : "list"} ${query.get("resourceVersion") ?? ""}`.trim());
 
-test("a watch that the server ends resumes at its last version, bookmarks included", async () => {
+test("a watch that the server closes resumes at its last resourceVersion or bookmark", async () => {
   await follow(
     list("5", map("a", "3")),
     events({ type: "MODIFIED", object: map("a", "6") }, { type: "BOOKMARK", object: map("", "9") }),
@@ -80,7 +80,7 @@ test("a watch that the server ends resumes at its last version, bookmarks includ
   expect(err).toEqual([]);
 });
 
-test("a connection that breaks is said once, and tried again until it holds", async () => {
+test("a broken connection is reported once and retried", async () => {
   await follow(
     list("5", map("a", "3")),
     cutAfter({ type: "ADDED", object: map("b", "6") }),
@@ -94,7 +94,7 @@ test("a connection that breaks is said once, and tried again until it holds", as
   expect(err).toEqual([`plumbline: The watch of configmaps at ${server.url} was cut off; retrying`]);
 });
 
-test("after the server has forgotten where we were, only what differs is printed", async () => {
+test("after 410 Gone only differences are printed", async () => {
   await follow(
     list("5", map("a", "3"), map("b", "4")),
     events({ type: "ERROR", object: { kind: "Status", code: 410, reason: "Expired", message: "too old resource version" } }),
@@ -107,7 +107,7 @@ test("after the server has forgotten where we were, only what differs is printed
   expect(err).toEqual([]);
 });
 
-test("a server without data for long is connected again", async () => {
+test("an idle connection is replaced", async () => {
   await follow(list("5"), silent);
   await requests(2);
   await until(() => server.connections.size > 1);
@@ -117,7 +117,7 @@ test("a server without data for long is connected again", async () => {
   expect(err).toEqual([`plumbline: The watch of configmaps at ${server.url} sent nothing for 90 s; retrying`]);
 });
 
-test("a server that cannot be asked at the start is an error, not a wait", async () => {
+test("an unreachable server at the start is an error, not a wait", async () => {
   await follow(statusError(403, "Forbidden"));
   await expect(watching).rejects.toMatchObject({ code: "Forbidden" });
 });

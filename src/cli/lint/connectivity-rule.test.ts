@@ -46,7 +46,7 @@ test("a target that the schema accepts but that cannot be probed is a failure", 
   ]);
 });
 
-test("a Service among the manifests has to have the port, and one elsewhere is trusted", () => {
+test("a Service in the manifests must have the port, and others are not checked", () => {
   const web = service({ name: "http", port: 80, protocol: "TCP" }, { port: 53, protocol: "UDP" });
   expect(failures(mesh({ service: { name: "web", port: 80 } }), mesh({ endpoints: { service: "web", port: "http" } }), web)).toEqual([]);
   expect(failures(mesh({ service: { name: "other", port: 1 } }), web)).toEqual([]);
@@ -65,20 +65,20 @@ test("a Service among the manifests has to have the port, and one elsewhere is t
   ]);
 });
 
-test("no sources at all are too few", () => {
+test("a mesh without sources is rejected", () => {
   expect(failures(mesh({ host: "a:1" }, { sourcesPerTarget: 0 }), mesh({ host: "a:1" }, { sourcesPerTarget: "all" }))).toEqual([
     "ConnectivityMesh spec.sourcesPerTarget: must be at least 1, or all",
   ]);
 });
 
-test("targets that are refused unless allowed are warned of", () => {
+test("targets that need permission are warned about", () => {
   expect(warned(check("169.254.169.254:80"), mesh({ host: "[::1]:80" }))).toEqual([
     "PodNetworkConnectivityCheck spec.targetEndpoint: 169.254.169.254 is a link-local address; allow it with --allow-target 169.254.169.254/32",
     "ConnectivityMesh spec.targets[0].host: ::1 is a loopback address; allow it with --allow-target ::1/128",
   ]);
 });
 
-test("a Service of another namespace among the manifests that does not allow the mesh is warned of", () => {
+test("a Service of another namespace that does not allow the mesh is warned about", () => {
   const target = { endpoints: { service: "web", namespace: "shop" } };
   const web = service({ port: 80 });
   const allowing = { ...web, metadata: { ...web.metadata, annotations: { "plumbline.dev/allow-mesh-from": "bank" } } };
@@ -89,7 +89,7 @@ test("a Service of another namespace among the manifests that does not allow the
   expect(warned(mesh(target, {}, "plumbline-system"), mesh(target), web)).toEqual([]);
 });
 
-test("nodes as sources are warned of where they are none", () => {
+test("nodes as sources outside of Plumbline's namespace are warned about", () => {
   const nodes = { sources: { nodes: {} } };
   const marks = { "plumbline.dev/node": "n1" };
   expect(warned(mesh({ host: "a:1" }, nodes, "plumbline-system"), check("a:1", "plumbline-system", marks))).toEqual([]);

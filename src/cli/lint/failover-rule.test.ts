@@ -22,7 +22,7 @@ test("a policy without resources, or with a duplicate, fails as in the controlle
   expect(failures(policy("a", { managedResources: [web], deployments: [{ name: "web" }] }))).toEqual([]);
 });
 
-test("of two policies that name the same resource the first by name has it, whichever way they name it", () => {
+test("of two policies with the same resource the first by name wins, however they name it", () => {
   const other = policy("a", { deployments: [{ name: "web", namespace: "shop" }] }, "apps");
   expect(failures(policy("b", { managedResources: [{ kind: "CronJob", name: "web" }, web] }, "shop"), other)).toEqual([
     "b ValidationFailed spec.managedResources[1]: Deployment shop/web belongs to FailoverPolicy apps/a; only one policy can switch it",
@@ -32,7 +32,7 @@ test("of two policies that name the same resource the first by name has it, whic
   ]);
 });
 
-test("a force that names no policy object is told of: it is not for manifests", () => {
+test("a force without a uid is reported: it does not belong into a manifest", () => {
   const force = { reason: "no power", epoch: 0 };
   expect(failures(policy("a", { managedResources: [web], force }))).toEqual([
     "a ValidationFailed spec.force: force without the uid of the policy has no effect, and does not belong into a manifest; remove it, and use plumbline failover switch --force",

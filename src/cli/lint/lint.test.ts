@@ -23,14 +23,14 @@ function failures(text: string): string[] {
   return verdict(text).failures.map(({ line, reason, field, message }) => `${line} ${reason} ${field}: ${message}`);
 }
 
-test("a good manifest is fine, also as a server would print it", () => {
+test("a valid manifest passes, also in the output format of a server", () => {
   expect(verdict(good)).toEqual({ failures: [], warnings: [] });
   expect(
     failures(l3vni("  vrf: red\n  vni: 100\n", "{ name: red, uid: u, resourceVersion: '7', creationTimestamp: 2026-01-01T00:00:00Z }")),
   ).toEqual([]);
 });
 
-test("a status is not looked at, since no server takes one from a manifest: what MetalLB prints has other fields", () => {
+test("a status is ignored, since no server accepts one from a manifest", () => {
   const pool = "apiVersion: metallb.io/v1beta1\nkind: IPAddressPool\nmetadata: { name: edge }\nspec: { addresses: [192.0.2.0/24] }\n";
   expect(failures(`${pool}status: { assignedIPv4: 1, availableIPv4: 255 }\n`)).toEqual([]);
 });
@@ -39,14 +39,14 @@ function node(metadata: string): string {
   return `apiVersion: v1\nkind: Node\nmetadata: ${metadata}\n`;
 }
 
-test("what lives in no namespace is fine without one, and not with one", () => {
+test("a cluster-scoped object must not have a namespace", () => {
   expect(failures(node("{ name: n1 }"))).toEqual([]);
   expect(failures(node("{ name: n1, namespace: default }"))).toEqual([
     "3 ValidationFailed metadata.namespace: Forbidden: not allowed on this type",
   ]);
 });
 
-test("each field that is wrong is named with its line, in the server's words", () => {
+test("each invalid field is reported with its line, in the server's message", () => {
   expect(failures(l3vni("  vrf: red\n  vni: 0\n  vxlanport: http\n"))).toEqual([
     "6 ValidationFailed spec.vni: Invalid value: 0: spec.vni in body should be greater than or equal to 1",
     '7 ValidationFailed spec.vxlanport: Invalid value: "string": spec.vxlanport in body must be of type integer: "string"',
@@ -54,18 +54,18 @@ test("each field that is wrong is named with its line, in the server's words", (
   expect(failures(l3vni("  vni: 5\n"))).toEqual(["4 ValidationFailed spec.vrf: Required value"]);
 });
 
-test("a rule of the kind is asked", () => {
+test("rules of the kind are evaluated", () => {
   const spec = "  vrf: red\n  vni: 5\n  hostsession:\n    asn: 1\n    hostasn: 1\n    localcidr: { ipv4: 192.0.2.0/24 }\n";
   expect(failures(l3vni(spec))).toEqual([expect.stringMatching(/^7 ValidationFailed spec\.hostsession: .*hostasn must differ from asn$/)]);
 });
 
-test("a name that no server takes is named", () => {
+test("an invalid name is reported", () => {
   expect(failures(l3vni("  vrf: red\n  vni: 5\n", "{ name: Red_1 }"))).toEqual([
     expect.stringMatching(/^3 ValidationFailed metadata\.name: Invalid value: "Red_1": a lowercase RFC 1123 subdomain must consist of/),
   ]);
 });
 
-test("a field that the kind does not have is answered with the nearest one, beside what else is wrong", () => {
+test("an unknown field is reported with the nearest one, together with other problems", () => {
   expect(failures(l3vni("  vrf: red\n  vnii: 5\n  vni: 0\n"))).toEqual([
     "6 UnknownField spec.vnii: unknown field of L3VNI (Did you mean vni?)",
     "7 ValidationFailed spec.vni: Invalid value: 0: spec.vni in body should be greater than or equal to 1",
@@ -81,7 +81,7 @@ test("an unknown kind gets the nearest one as a hint, and a known one its versio
   ]);
 });
 
-test("what cannot be read is named with its line, and the rest is judged all the same", () => {
+test("a parse error is reported with its line, and the rest is validated", () => {
   expect(failures(`a: [\n---\n${l3vni("  vrf: red\n  vni: 0\n")}`)).toEqual([
     expect.stringMatching(/^2 ParseFailed : Flow sequence/),
     expect.stringMatching(/^8 ValidationFailed spec\.vni/),
@@ -97,7 +97,7 @@ test("a duplicate object is a failure", () => {
   expect(received).toHaveLength(1);
 });
 
-test("a domain's rule sees the sound objects with defaults filled, and its failures get their line", () => {
+test("rules of a domain get valid objects with defaults, and their failures have lines", () => {
   const received: unknown[] = [];
   const rule: LintRule = (objects) => {
     received.push(...objects.map((object) => (object as KubeObject & { spec: unknown }).spec));

@@ -25,13 +25,13 @@ test("a valid configuration has no failures", () => {
   expect(failures([pool("a", "10.0.0.0/24"), peer("p"), ad("ad"), object("L2Advertisement", "l2", {})])).toEqual([]);
 });
 
-test("two pools that overlap are told apart by name, since neither is older", () => {
+test("of two overlapping pools the first by name wins, since neither is older", () => {
   expect(failures([pool("b", "10.0.0.0/24"), pool("a", "10.0.0.0/16")])).toEqual([
     'IPAddressPool/b ValidationFailed spec.addresses[0]: CIDR "10.0.0.0/24" in pool "b" overlaps with already defined CIDR "10.0.0.0/16"',
   ]);
 });
 
-test("peers for different nodes are not in each other's way, those for every node are in everyone's", () => {
+test("peers for different nodes do not conflict, and those for every node conflict with all", () => {
   const apart = [peer("a", rack("a")), peer("b", rack("b"))];
   expect(failures(apart)).toEqual([]);
   expect(failures([...apart, peer("c", { myASN: 7, peerAddress: "192.0.2.9" })])).toEqual([
@@ -43,7 +43,7 @@ test("peers for different nodes are not in each other's way, those for every nod
   expect(failures([...apart, ...nodes, peer("z", zone)])).toHaveLength(1);
 });
 
-test("a node that is named has its own view", () => {
+test("a named node is validated by its own view", () => {
   const objects = [peer("a", { ...rack("a"), myASN: 0 }), peer("b", rack("b")), node("n1", { rack: "a" }), node("n2", { rack: "b" })];
   expect(failures(objects, { node: "n1" })).toEqual(["BGPPeer/a ValidationFailed spec.myASN: parsing peer a missing local ASN"]);
   expect(failures(objects, { node: "n2" })).toEqual([]);
@@ -82,13 +82,13 @@ test("a reference to an object of a kind that is not given is a warning, not a f
   ]);
 });
 
-test("an advertisement refers to peers elsewhere where none is given", () => {
+test("an advertisement may refer to missing peers if no peer is given", () => {
   expect(references(ad("ad", { peers: ["q"] }))).toEqual([
     "spec.peers[0]: BGPAdvertisement ad refers to BGPPeer q, which is not in the given files",
   ]);
 });
 
-test("a reference is a failure where others of the kind are given", () => {
+test("a missing reference is a failure if others of the kind are given", () => {
   expect(failures([...referring, object("BFDProfile", "slow", {}), object("Community", "c", { communities: [] })])).toEqual([
     'BGPAdvertisement/ad DependencyFailed spec.communities[0]: invalid community format: alias\ninvalid community "alias" in BGP advertisement',
     'BGPAdvertisement/ad DependencyFailed spec.communities[2]: invalid community format: other\ninvalid community "other" in BGP advertisement',
@@ -96,19 +96,19 @@ test("a reference is a failure where others of the kind are given", () => {
   ]);
 });
 
-test("an object with a reference elsewhere is still compared with the others", () => {
+test("an object with a missing reference is still compared with the others", () => {
   expect(failures([peer("a", { bfdProfile: "fast" }), peer("b", { myASN: 7, peerAddress: "192.0.2.9" })])).toEqual([
     "BGPPeer/b ValidationFailed spec.myASN: peer 192.0.2.9 has myAsn different from 192.0.2.1, in FRR mode all myAsn must be equal",
   ]);
 });
 
-test("a pool is covered by an advertisement whose community alias is elsewhere", () => {
+test("an advertisement whose community alias is missing covers its pool", () => {
   expect(references(pool("a", "10.0.0.0/24"), ad("ad", { communities: ["alias"] }))).toEqual([
     "spec.communities[0]: BGPAdvertisement ad refers to community alias alias, and no Community is in the given files",
   ]);
 });
 
-test("a Secret among the manifests has to be of the right type and have the password, and one elsewhere is trusted", () => {
+test("a Secret in the manifests must have the right type and a password, and others are not checked", () => {
   const peers = [peer("p", { passwordSecret: { name: "s" } })];
   expect(failures([...peers, secret({ type: "kubernetes.io/basic-auth", stringData: { password: "geheim" } })])).toEqual([]);
   expect(failures([...peers, secret({ type: "Opaque", stringData: { password: "geheim" } })])).toEqual([
@@ -116,7 +116,7 @@ test("a Secret among the manifests has to be of the right type and have the pass
   ]);
 });
 
-test("namespaces are load balancers of their own", () => {
+test("each namespace is a separate load balancer", () => {
   const elsewhere = pool("a", "10.0.0.0/24");
   elsewhere.metadata.namespace = "other";
   expect(failures([pool("b", "10.0.0.0/24"), elsewhere])).toEqual([]);

@@ -34,13 +34,13 @@ test("a valid configuration has no failures on any node", () => {
   expect(failures([underlay(), l2vni("red", { vni: 1 }), l3vni("red", { vrf: "red", vni: 2 })])).toEqual([]);
 });
 
-test("two that cannot both be on a node are told apart by name, since neither is older", () => {
+test("of two conflicting resources the first by name wins, since neither is older", () => {
   expect(failures([underlay(), l2vni("b", { vni: 1 }), l2vni("a", { vni: 1 })])).toEqual([
     "L2VNI/b ValidationFailed spec.vni: VNI 1 conflicts with L2VNI a",
   ]);
 });
 
-test("of two kinds that were never created, the L3VNI wins, as on a node where both are equally old", () => {
+test("of an L2VNI and an L3VNI that conflict the L3VNI wins, as on a node with equal ages", () => {
   const objects = [underlay(), l2vni("a", { vni: 300, vrf: "red" }), l3vni("x", { vni: 100, vrf: "red", exportRTs: ["65000:300"] })];
   const admitted = objects.flatMap((one) => validateManifest(one).admitted ?? []);
   expect(failures(admitted)[0]).toContain("L2VNI/a ValidationFailed spec.vni: Route target *:300");
@@ -60,14 +60,14 @@ test("objects for different nodes do not conflict", () => {
   ]);
 });
 
-test("a part of the whole does not miss the rest, unless a node is named", () => {
+test("missing dependencies are no failure, unless a node is named", () => {
   const alone = [l3vni("red", { vrf: "red", vni: 2 })];
   expect(failures(alone)).toEqual([]);
   expect(failures(alone, { node: "n1" })).toEqual(["L3VNI/red DependencyFailed : No Underlay selects this node"]);
   expect(failures([underlay(), ...alone])).toEqual(["L3VNI/red DependencyFailed spec.vrf: No healthy L2VNI exists for VRF 'red'"]);
 });
 
-test("interfaces are there unless the user says which are", () => {
+test("all interfaces count as present unless the user lists them", () => {
   const bridge = { type: "linux-bridge", linuxBridge: { name: "br0", autoCreate: false } };
   const objects = [underlay(), l2vni("red", { vni: 1, hostmaster: bridge })];
   expect(failures(objects)).toEqual([]);
@@ -78,7 +78,7 @@ test("interfaces are there unless the user says which are", () => {
   ]);
 });
 
-test("nodes that are described are asked each, by their labels and numbers", () => {
+test("each described node is validated by its labels and index", () => {
   const small = underlay({ evpn: { vtepcidr: "100.65.0.0/31" } });
   const nodes = [node("n1", { rack: "a" }), node("n2", { rack: "b" }), node("n3", { rack: "b" }, { "openpe.io/nodeindex": "7" })];
   expect(failures([small, ...nodes])).toEqual([
@@ -90,7 +90,7 @@ test("nodes that are described are asked each, by their labels and numbers", () 
   ]);
 });
 
-test("a Secret among the manifests has to have the password, and one elsewhere is trusted", () => {
+test("a Secret in the manifests must have the password, and others are not checked", () => {
   const withSecret = underlay({ neighbors: [{ asn: 1, address: "192.0.2.2", passwordSecret: "tor" }] });
   expect(failures([withSecret])).toEqual([]);
   expect(failures([withSecret, secret({ stringData: { password: "geheim" } })])).toEqual([]);
@@ -100,7 +100,7 @@ test("a Secret among the manifests has to have the password, and one elsewhere i
   ]);
 });
 
-test("namespaces are routers of their own", () => {
+test("each namespace is a separate router", () => {
   const elsewhere = l2vni("x", { vni: 1 });
   elsewhere.metadata.namespace = "other";
   expect(failures([underlay(), l2vni("x", { vni: 1 }), elsewhere])).toEqual([]);
@@ -120,7 +120,7 @@ test("lint warns about an Underlay and a Secret that are not in the given files"
   expect(warned([withSecret, secret({ data: {} })])).toEqual([]);
 });
 
-test("lint does not warn about a missing Underlay where it is a failure, because a node is named", () => {
+test("lint does not warn about a missing Underlay if it is a failure for a named node", () => {
   expect(warned([l3vni("red", { vrf: "red", vni: 2 })], { node: "n1" })).toEqual([]);
 });
 
@@ -131,7 +131,7 @@ test.each([
   [["2001:db8::/127"], []],
   [["192.0.2.0/31"], []],
   [["gateway"], []],
-])("of the gateways %j, lint warns about %j: subnet-router anycast", (l2gatewayips, fields) => {
+])("lint warns for the gateways %j about %j: subnet-router anycast", (l2gatewayips, fields) => {
   expect(routerWarnings([underlay(), l2vni("red", { vni: 1, l2gatewayips })]).map(({ field }) => field)).toEqual(fields);
 });
 

@@ -21,7 +21,7 @@ function drawn(picture: Partial<ScreenModel>, height = 24, colorize = plain): st
 /** Of the rows, and what stands below them as it is. */
 const names = (lines: readonly string[]) => lines.slice(3).map((line) => line.split(/ {3,}/)[2] ?? line);
 
-test("objects are shown with their conditions, problems and news below", () => {
+test("objects are shown with their conditions, and problems and changes below", () => {
   const node = row("n1", {
     kind: "RouterNodeConfigurationStatus",
     source: () => undefined,
@@ -45,7 +45,7 @@ test("objects are shown with their conditions, problems and news below", () => {
   ]);
 });
 
-test("a condition is colored by whether one wants it", () => {
+test("a condition is colored by whether its status is good", () => {
   const conditions = [
     { type: "Ready", status: "False" as const },
     { type: "Degraded", status: "Unknown" as const },
@@ -59,7 +59,7 @@ test("an empty directory says what to do", () => {
   expect(drawn({})).toEqual(["HEAD", "", "No objects yet: put manifests into the directory."]);
 });
 
-test("of more objects than fit, those that are not well and those that changed last are shown", () => {
+test("if not all objects fit, unhealthy and recently changed ones are shown", () => {
   const rows = Array.from({ length: 50 }, (_, at) => row(`v${String(at).padStart(2, "0")}`));
   rows[7] = row("v07", { conditions: [{ type: "Ready", status: "Unknown" }] });
   rows[30] = row("v30", { since: "2026-11-15T11:59:00Z" });
@@ -78,7 +78,7 @@ test("of more objects than fit, those that are not well and those that changed l
   ]);
 });
 
-test("of connectivity checks only those that fail have a row", () => {
+test("only failing connectivity checks have a row", () => {
   const check = (name: string, status: "True" | "False" | "Unknown") =>
     row(name, { kind: "PodNetworkConnectivityCheck", conditions: [{ type: "Reachable", status }] });
   const rows = [row("red"), check("a", "True"), check("b", "False"), check("c", "Unknown")];

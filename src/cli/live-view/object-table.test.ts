@@ -58,7 +58,7 @@ test("an added, changed and removed object of a file is reported with its change
   expect(board.rows()).toEqual([]);
 });
 
-test("a condition that turns is a change, and when it did is since when the object is as it is", () => {
+test("a condition that changes is a change, and its time is shown", () => {
   const status = { metadata: { name: "n1", namespace: "default" } };
   const reports = kind("openpe.openperouter.github.io/v1alpha1", "RouterNodeConfigurationStatus");
   store.create(reports, "default", { apiVersion: "openpe.openperouter.github.io/v1alpha1", kind: reports.kind, ...status });
@@ -77,7 +77,7 @@ test("a condition that turns is a change, and when it did is since when the obje
   expect(board.rows()[0]?.since).toBe("2999-01-02T00:00:00Z");
 });
 
-test("of other kinds only objects of files are shown, and existing ones are not reported", () => {
+test("only objects of files are shown for other kinds, and existing ones are not reported", () => {
   store.create(kind("v1", "ConfigMap"), "default", configMap("programs"));
   apply(configMap("mine"));
   expect(changeTexts()).toEqual(["added mine"]);
@@ -87,7 +87,7 @@ test("of other kinds only objects of files are shown, and existing ones are not 
 
 const before = { kind: "X", metadata: { name: "a", resourceVersion: "1" }, spec: { a: 1, list: [1], password: "p" }, status: { x: 1 } };
 
-test("what a user writes is compared, field by field, and lists as one value", () => {
+test("user fields are compared one by one, and lists as one value", () => {
   const after = { kind: "X", metadata: { name: "a", resourceVersion: "2" }, spec: { a: 2, list: [1, 2], password: "p" }, status: { x: 2 } };
   expect(changedFields(before, after)).toEqual([
     { field: "spec.a", from: 1, to: 2 },

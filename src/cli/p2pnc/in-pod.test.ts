@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { journalDirectory } from "./in-pod.ts";
 
-test("pods that share a directory of their machine have journals of their own", () => {
+test("pods that share a directory of the host have separate journals", () => {
   const pods = [
     { namespace: "kube-system", name: "kube-apiserver-n1" },
     { namespace: "kube-system", name: "etcd-n1" },

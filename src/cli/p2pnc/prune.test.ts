@@ -7,7 +7,7 @@ const check = (annotations?: Record<string, string>) =>
     spec: { sourcePod: "n1", targetEndpoint: "a:1" },
   });
 
-test("the pruner alone leaves what meshes made and what nodes try to the controller", () => {
+test("p2pnc prune skips checks of meshes and of nodes", () => {
   expect(check({ "plumbline.dev/mesh": "all" })).toBe(true);
   expect(check({ "plumbline.dev/node": "n1" })).toBe(true);
   expect(check({ "plumbline.dev/checkpoint-seconds": "60" })).toBe(false);

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { Columns } from "./columns.ts";
 import { plain } from "./color.ts";
 
-test("a cell cannot send control characters to the terminal, nor begin another row", () => {
+test("a cell cannot contain control characters or line breaks", () => {
   const rows = [
     [{ text: "a\u001b[2J" }, { text: "b" }],
     [{ text: "c\nd" }, { text: "\u009b" }],

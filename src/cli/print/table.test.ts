@@ -34,25 +34,25 @@ test("wide shows the columns of lower priority", () => {
   expect(printed(pools, { wide: true })[1]).toBe("blue          true          False       True      5m");
 });
 
-test("over all namespaces the first column says which", () => {
+test("with all namespaces the first column is the namespace", () => {
   expect(printed(pools, { namespaces: true }).slice(0, 2)).toEqual([
     "NAMESPACE        NAME          AUTO ASSIGN   READY     AGE",
     "metallb-system   blue          true          True      5m",
   ]);
 });
 
-test("among several kinds each name says which", () => {
+test("with several kinds each name has its kind", () => {
   expect(printed(pools, { prefix: "pool/" })[1]).toBe("pool/blue          true          True      5m");
 });
 
-test("color is for conditions, by whether one wants them true, and takes no room", () => {
+test("conditions are colored by whether their status is good, without extra width", () => {
   expect(printed(pools, { wide: true, paint: inBrackets }).slice(1)).toEqual([
     "blue          true          <green>False</>       <green>True</>      5m",
     "a-long-name   false         <red>True</>        <yellow>Unknown</>   10h",
   ]);
 });
 
-test("rows that come later keep the widths, which grow when they must, and bring no second header", () => {
+test("later rows keep the widths, which grow if needed, without a second header", () => {
   const printer = new TablePrinter({ paint: plain, wide: false, namespaces: false });
   printer.lines(pools);
   expect(printer.lines({ rows: [{ cells: ["red", true, "", "False", "1s"] }] })).toEqual(["red           true          False     1s"]);
@@ -64,7 +64,7 @@ test("rows that come later keep the widths, which grow when they must, and bring
   ]);
 });
 
-test("a value cannot write to the terminal beyond its cell", () => {
+test("control characters of a value are not printed", () => {
   const columnDefinitions = [{ name: "Name" }, { name: "Message" }, { name: "List" }, { name: "Nothing" }];
   expect(printed({ columnDefinitions, rows: [{ cells: ["\u001b[2Jx\u0007", "one\ntwo", ["a", "b"], null] }] })[1]).toBe(
     '^[[2Jx?   one...    ["a","b"]',

@@ -93,7 +93,7 @@ test("an unknown kind is answered with the nearest one", () => {
   expect(errorFor("spaceship")).toEqual({ message: "The server has no kind spaceship", exitCode: EXIT.misuse });
 });
 
-test("where the server itself could not look everywhere, a missing kind is not a no", () => {
+test("a kind that is missing in an incomplete discovery is not reported as unknown", () => {
   const partial = readDiscovery([
     { items: [{ metadata: { name: "metrics.k8s.io" }, versions: [{ version: "v1beta1", freshness: "Stale" }] }] },
   ]);

@@ -4,7 +4,7 @@ import { drawTree, type Leaf } from "./draw-tree.ts";
 
 const leaf = (kind: string, name: string, more: Partial<Leaf> = {}): Leaf => ({ kind, name, state: "Applied", failures: [], ...more });
 
-test("the tree of the specification", () => {
+test("draws the tree of the specification", () => {
   const leaves = [
     leaf("Underlay", "fabric", { evpn: true }),
     leaf("L2VNI", "a", { vrf: "red" }),
@@ -38,7 +38,7 @@ test("the tree of the specification", () => {
 └─ RawFRRConfig r Applied`);
 });
 
-test("an L3VNI hangs on an L2VNI that lives, not on one that failed", () => {
+test("an L3VNI is below a live L2VNI, not below a failed one", () => {
   const leaves = [
     leaf("Underlay", "fabric"),
     leaf("L2VNI", "a", { vrf: "red", state: "Failed", failures: [{ reason: "ApplicationFailed", message: "no" }] }),
@@ -52,12 +52,12 @@ test("an L3VNI hangs on an L2VNI that lives, not on one that failed", () => {
   ]);
 });
 
-test("a node without an Underlay, and one without anything, say so", () => {
+test("a node without an Underlay, and one without resources, has a message", () => {
   expect(drawTree("n", [leaf("L2VNI", "a", { vrf: "a" })], plain)).toBe("n\n└─ no Underlay\n   └─ L2VNI a (VRF: a) Applied");
   expect(drawTree("n", [], plain)).toBe("n\n└─ nothing");
 });
 
-test("an Underlay that lost its node is listed beside the one that has it", () => {
+test("an Underlay that lost a conflict is listed beside the winner", () => {
   const lost = leaf("Underlay", "a", { state: "Failed", failures: [{ reason: "ValidationFailed", message: "conflicts" }] });
   expect(drawTree("n", [lost, leaf("Underlay", "b"), leaf("L2VNI", "x", { vrf: "x" })], plain)).toBe(`n
 ├─ Underlay b Applied

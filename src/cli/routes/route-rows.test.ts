@@ -37,7 +37,7 @@ const node1: InstanceRoutes = {
   kernel: new Set(["default 10.1.0.0/24", "red 10.1.0.0/24"]),
 };
 
-test("each session of the VRF has a row for a prefix, then the other VRFs' peers and the node itself that have sent it", () => {
+test("a prefix has a row for each session of the VRF, then for other VRFs and the node itself", () => {
   const short = routeRows(node1).map(({ vrf, peer = "own", state = "-", sent, received, selected, inKernel }) =>
     [vrf, peer, state, ...[sent, received, selected, inKernel].map(Number)].join(" "),
   );

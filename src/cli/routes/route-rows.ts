@@ -82,7 +82,7 @@ interface RouteSource {
   readonly from: string | undefined;
 }
 
-/** The sessions of the VRF, then whoever else has sent it, a session of another VRF or the node itself. */
+/** The sessions of the VRF, then other senders: a session of another VRF or the node itself. */
 function sourcesOf({ vrf, paths }: BgpRoute, neighbors: readonly BgpNeighbor[]): RouteSource[] {
   const sessions = neighbors
     .filter((one) => one.vrf === vrf)

@@ -32,7 +32,7 @@ test("the last applied state is restored if any cache is not read in time", asyn
   await done;
 });
 
-test("one that is read in time is all that counts, and nothing is waited for any longer", async () => {
+test("nothing is restored if all caches are read in time", async () => {
   const done = begin(10_000, part("router"));
   await vi.advanceTimersByTimeAsync(5_000);
   read.abort();
@@ -40,7 +40,7 @@ test("one that is read in time is all that counts, and nothing is waited for any
   expect([restored, vi.getTimerCount()]).toEqual([[], 0]);
 });
 
-test("an agent that ends meanwhile restores nothing", async () => {
+test("an agent that stops meanwhile restores nothing", async () => {
   const done = begin(10_000, part("router"));
   stop.abort();
   await done;

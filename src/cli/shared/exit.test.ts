@@ -9,19 +9,19 @@ afterEach(() => {
 test.for([
   new CliError("There is no \u001b[2J\nin default", EXIT.unknown),
   Object.assign(new Error("There is no \u001b[2J\nin default"), { code: "ENOENT" }),
-])("an error with text of the cluster cannot send control characters to the terminal", (error) => {
+])("control characters in an error are not printed", (error) => {
   const lines: string[] = [];
   expect(exitCodeFor(error, (line) => lines.push(line))).toBe(EXIT.unknown);
   expect(lines).toEqual(["plumbline: There is no ^[[2J\nin default"]);
 });
 
-test("a bug's stack cannot send control characters to the terminal", () => {
+test("control characters in a stack are not printed", () => {
   const lines: string[] = [];
   exitCodeFor(new TypeError("\u001b[2J"), (line) => lines.push(line));
   expect(lines.join("")).not.toContain("\u001b");
 });
 
-test("a failure with text of the cluster cannot send control characters to the terminal", () => {
+test("control characters in a failure are not printed", () => {
   const write = vi.spyOn(process.stderr, "write").mockReturnValue(true);
   failWith("ConfigMap \u001b[2J", EXIT.no);
   expect(write.mock.calls).toEqual([["plumbline: ConfigMap ^[[2J\n"]]);

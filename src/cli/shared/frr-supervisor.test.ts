@@ -35,7 +35,7 @@ test("FRR is started on first use, and callers wait for it", async () => {
   await ended;
 });
 
-test("one that does not start is tried again, ever less often, and says why meanwhile", async () => {
+test("an FRR that does not start is retried with backoff, and callers get the reason", async () => {
   const { frr, starts, stop, ended } = harness(4);
   await expect(frr.up()).rejects.toThrow("attempt 1");
   await vi.advanceTimersByTimeAsync(600_000);
@@ -47,7 +47,7 @@ test("one that does not start is tried again, ever less often, and says why mean
   await ended;
 });
 
-test("callers do not wait for an FRR that will not be started any more", async () => {
+test("callers do not wait for FRR after the stop", async () => {
   const { frr, stop, ended } = harness(0);
   stop.abort();
   await ended;

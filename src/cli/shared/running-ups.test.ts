@@ -17,7 +17,7 @@ afterEach(async () => {
   await rm(directory, { recursive: true });
 });
 
-test("who follows one that was killed, on the same directory, is one and not two", async () => {
+test("the successor of a killed process in the same directory replaces its record", async () => {
   const socket = join(directory, "api.sock");
   const server = createServer().listen(socket);
   const up = { directory: "/manifests", endpoint: { socket } };

@@ -5,7 +5,7 @@ import { masked, type Content } from "./mask.ts";
 const text = (...lines: string[]) => masked([{ text: lines.join("\n") }]).map((content) => ("text" in content ? content.text : ""))[0];
 const value = (json: unknown) => masked([{ json }]).map((content) => ("json" in content ? content.json : undefined))[0];
 
-test("passwords are taken out of what FRR runs with, and the rest of the line stays", () => {
+test("passwords in FRR's configuration are masked, and the rest of the line stays", () => {
   expect(
     text(
       "router bgp 64512",
@@ -45,7 +45,7 @@ test("passwords are taken out of what FRR runs with, and the rest of the line st
   );
 });
 
-test("fields that hold secrets are masked, references to Secrets and all else are not", () => {
+test("secret fields are masked, references to Secrets and others are not", () => {
   const peer = {
     metadata: { name: "tor", annotations: { "example.com/api-token": "abcd1234" } },
     spec: { myASN: 64500, password: "hunter2", passwordSecret: { name: "tor-password", namespace: "metallb-system" } },
@@ -61,7 +61,7 @@ test("fields that hold secrets are masked, references to Secrets and all else ar
   });
 });
 
-test("what kubectl last applied is masked from within", () => {
+test("the last-applied annotation is masked inside", () => {
   const note = JSON.stringify({ spec: { password: 'hun"ter2', peerAddress: "192.0.2.1" } });
   expect(value({ annotations: { "kubectl.kubernetes.io/last-applied-configuration": `${note}\n` } })).toEqual({
     annotations: {
@@ -70,7 +70,7 @@ test("what kubectl last applied is masked from within", () => {
   });
 });
 
-test("a Secret that came along with something else has none of its values", () => {
+test("an embedded Secret has no values", () => {
   const data = { password: Buffer.from("hunter2").toString("base64"), other: "eA==" };
   expect(masked([{ json: { kind: "Secret", metadata: { name: "s" }, data } }, { text: "it was hunter2." }])).toEqual([
     { json: { kind: "Secret", metadata: { name: "s" }, data: { password: "<masked>", other: "<masked>" } } },
@@ -80,7 +80,7 @@ test("a Secret that came along with something else has none of its values", () =
 
 const note = (containers: unknown) => ({ "kubectl.kubernetes.io/last-applied-configuration": JSON.stringify({ spec: { containers } }) });
 
-test("a variable of a container may hold anything, also in what kubectl last applied", () => {
+test("environment variables of containers are masked, also in the last-applied annotation", () => {
   const env = [
     { name: "DSN", value: "postgres" },
     { name: "FROM", valueFrom: { fieldRef: { fieldPath: "spec.nodeName" } } },
@@ -99,7 +99,7 @@ test("a variable of a container may hold anything, also in what kubectl last app
   ]);
 });
 
-test("an argument after a flag is masked as one with it", () => {
+test("the argument after a secret flag is masked too", () => {
   const args = ["agent", "--token", "K10abc::server", "--node", "n1", "--password", "--verbose"];
   const hidden = ["agent", "--token", "<masked>", "--node", "n1", "--password", "--verbose"];
   expect(value({ containers: [{ args }] })).toEqual({ containers: [{ args: hidden }] });
@@ -108,7 +108,7 @@ test("an argument after a flag is masked as one with it", () => {
   });
 });
 
-test("a kubeconfig keeps where it leads and nothing that lets one in", () => {
+test("a kubeconfig keeps its servers and loses its credentials", () => {
   expect(
     text(
       "    server: https://10.0.0.1:6443",
@@ -130,7 +130,7 @@ test("a kubeconfig keeps where it leads and nothing that lets one in", () => {
   );
 });
 
-test("a sentence about a password keeps its words, and loses the value that it repeats", () => {
+test("a message about a password keeps its text without the value", () => {
   expect(text("spec.password: has a character other than printable ASCII")).toBe(
     "spec.password: has a character other than printable ASCII",
   );
@@ -145,14 +145,14 @@ test("a sentence about a password keeps its words, and loses the value that it r
   );
 });
 
-test("a long text without an end of a word takes no longer than another", () => {
+test("a long text without word breaks is masked in linear time", () => {
   const long = "a1".repeat(1 << 17);
   expect(text(long)).toBe(long);
   expect(text(`--${long}`)).toBe(`--${long}`);
   expect(text(`x[${long}`)).toBe(`x[${long}`);
 });
 
-test("a password that is part of names leaves the names alone", () => {
+test("names that contain a password stay", () => {
   expect(
     masked([
       {
@@ -203,7 +203,7 @@ const planted = (password: string, key: string, raw: string): Content[] => [
   { text: `cause: ${encodeURIComponent(password)} ${Buffer.from(raw).toString("base64")} ${JSON.stringify(key)}` },
 ];
 
-test("no secret that was planted anywhere survives in any form", () => {
+test("no planted secret survives in any form", () => {
   fc.assert(
     fc.property(secret, secret, secret, (password, key, raw) => {
       const bundle = JSON.stringify(masked(planted(password, key, raw)));

@@ -14,13 +14,13 @@ const files = [
   { path: deep, content: Buffer.alloc(1024, "x") },
 ];
 
-test("the system's tar lists and reads what we pack, long paths too", () => {
+test("the system's tar reads our archives, also with long paths", () => {
   const input = packTar(files, time);
   expect(execFileSync("tar", ["-t"], { input, encoding: "utf8" }).trim().split("\n")).toEqual(files.map(({ path }) => path));
   expect(execFileSync("tar", ["-xO", "a/MANIFEST.json"], { input, encoding: "utf8" })).toBe("{}\n");
 });
 
-test("whatever is packed is unpacked the same", () => {
+test("archives survive a round trip", () => {
   const path = fc.string({ unit: fc.constantFrom("a", "b", "ü", "/", ".", "-"), minLength: 1, maxLength: 300 });
   const file = fc.record({ path, content: fc.uint8Array({ maxLength: 1100 }).map((bytes) => Buffer.from(bytes)) });
   fc.assert(
@@ -31,7 +31,7 @@ test("whatever is packed is unpacked the same", () => {
   );
 });
 
-test("an archive that is cut short or is none is refused", () => {
+test("a truncated or invalid archive is rejected", () => {
   const whole = packTar(files, time);
   expect(() => unpackTar(whole.subarray(0, whole.length - 1600))).toThrow("truncated");
   expect(() => unpackTar(Buffer.alloc(600, "x"))).toThrow("invalid tar header");

@@ -63,7 +63,7 @@ test("a healthy component gets one line", () => {
   expect(drawAnswer({ path, causes: [] }, NOW, plain)).toEqual(["Node node1 is healthy for 2m"]);
 });
 
-test("each cause lists its effects and its fix; of many effects the rest is counted", () => {
+test("each cause has its effects and its fix, and further effects are counted", () => {
   const many = Array.from({ length: 10 }, (_, at) => verdict({ kind: "Service", namespace: "shop", name: `s${at}` }));
   const change = { component: { kind: "L2VNI", namespace: "router", name: "shop" }, field: "spec.vni" };
   const own = verdict({ kind: "L2VNI", namespace: "router", name: "shop" }, { fix: { text: "choose another", change } });
@@ -108,7 +108,7 @@ test("the status lists the domains, the worst nodes first, and the problems", ()
   ]);
 });
 
-test("of 500 nodes one screen lists the worst and counts the others", () => {
+test("one screen lists the worst of 500 nodes and counts the others", () => {
   const nodes = Array.from({ length: 500 }, (_, at) =>
     verdict({ kind: "Link", name: "eth1", node: `n${at}` }, { health: at === 321 ? "Down" : "Healthy" }),
   );
@@ -119,7 +119,7 @@ test("of 500 nodes one screen lists the worst and counts the others", () => {
   expect(lines.length).toBeLessThan(24);
 });
 
-test('where some kinds could not be read, "no problems" is limited to what was read', () => {
+test('if some kinds could not be read, "no problems" is limited to the others', () => {
   expect(drawCauses([], NOW, plain)).toEqual(["No problems found."]);
   expect(drawCauses([], NOW, plain, false)).toEqual(["No problems found in what could be read."]);
   expect(drawStatus(clusterStatus([healthy({ kind: "L3VNI", name: "red" })], []), NOW, plain, false).at(-1)).toBe(

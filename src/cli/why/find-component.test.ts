@@ -33,7 +33,7 @@ test.each([
   ["node/node1", "Node/node1"],
   ["Target/service/shop/web", "Target/service/shop/web"],
   ["path/node/node1", "Path/node/node1"],
-])("%s means %s", (reference, id) => {
+])("%s resolves to %s", (reference, id) => {
   expect(findComponent(reference, undefined, healths).id).toBe(id);
 });
 

@@ -37,7 +37,7 @@ function visible<V extends ViewName>(view: V, by: Viewer): Rows[V][] {
   return JSON.parse(model().rows.snapshot(view, new AccessFilter(by, CONFIG_NAMESPACES).filter)) as Rows[V][];
 }
 
-test("rows of what someone may not list are not there, and nothing of their names is", () => {
+test("rows that a viewer may not list are omitted, including their names", () => {
   const inShop = viewer(...SHOP);
   expect(visible("loadbalancer", inShop).map(({ key }) => key)).toEqual(["service/shop/web"]);
   expect(visible("router", inShop)).toEqual([]);
@@ -45,7 +45,7 @@ test("rows of what someone may not list are not there, and nothing of their name
   expect(visible("loadbalancer", viewer("services in shop"))).toEqual([]);
 });
 
-test("a cause that someone may not see is there without its name where it troubles what he may see, and not where it does not", () => {
+test("a forbidden cause is shown without its name if it affects visible components, and omitted otherwise", () => {
   const causes = visible("overview", viewer(...SHOP)).filter(({ type }) => type === "cause");
   expect(causes).toMatchObject([
     { health: "Down", symptoms: [{ id: "Service/shop/web@n1" }, { id: "Service/shop/web" }], symptomCount: 2 },
@@ -57,12 +57,12 @@ test("a cause that someone may not see is there without its name where it troubl
 const visibleCells = (by: Viewer) =>
   visible("overview", by).flatMap((row) => (row.type === "node" ? [[Object.keys(row.cells), row.health]] : []));
 
-test("of a node someone sees the domains that he may list all of, and is not told that the rest is well", () => {
+test("a node shows only the domains that the viewer may list, and does not report the others as healthy", () => {
   expect(visibleCells(viewer("nodes"))).toEqual([[["cluster"], "Degraded"]]);
   expect(visibleCells(viewer("nodes", "routernodeconfigurationstatuses"))).toEqual([[["router", "cluster"], "Down"]]);
 });
 
-test("he is told which kinds he may not list", () => {
+test("the kinds that the viewer may not list are reported", () => {
   const painted = model();
   painted.set("sync", { type: "sync", key: "sync", complete: true, lost: [], hidden: [] });
   const rows = JSON.parse(
@@ -84,7 +84,7 @@ function depth(step: Answer["path"]): number {
   return 1 + Math.max(0, ...step.dependencies.map(depth));
 }
 
-test("an answer keeps its shape, with something hidden in place of what may not be seen, and there is none to a question about that", () => {
+test("an answer replaces forbidden components with placeholders, and a question about one has no answer", () => {
   const painted = model();
   const answer = painted.why("Service/shop/web");
   const access = new AccessFilter(viewer(...SHOP), CONFIG_NAMESPACES);
@@ -96,7 +96,7 @@ test("an answer keeps its shape, with something hidden in place of what may not 
   expect(other && access.answer(other)).toBeUndefined();
 });
 
-test("what is known of everybody's removals is not told to those who never saw the rows", () => {
+test("removals are not sent to viewers who never had the rows", () => {
   const painted = model();
   const before = painted.rows.revision;
   for (const namespace of ["shop", "vault"]) painted.drop(Service, service(namespace, "web"));

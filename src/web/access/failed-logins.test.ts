@@ -4,7 +4,7 @@ import { FailedLogins, networkOf } from "./login.ts";
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
-test("ten wrong tokens of one address within a minute are too many from there, and from nowhere else", () => {
+test("ten wrong tokens within a minute block their address, and no other", () => {
   const tries = new FailedLogins();
   for (let count = 0; count < 10; count += 1) {
     expect(tries.areTooMany("192.0.2.1")).toBe(false);
@@ -16,7 +16,7 @@ test("ten wrong tokens of one address within a minute are too many from there, a
   expect(tries.areTooMany("192.0.2.1")).toBe(false);
 });
 
-test("many wrong tokens from elsewhere keep nobody out", () => {
+test("many wrong tokens from other addresses do not block a viewer", () => {
   const tries = new FailedLogins();
   for (let count = 0; count < 1_000; count += 1) tries.add(networkOf(`2001:db8:0:${count.toString(16)}::1`));
   expect(tries.areTooMany("192.0.2.9")).toBe(false);
@@ -31,6 +31,6 @@ test.for([
   ["::1", "::/64"],
   ["fe80::1%eth0", "fe80::/64"],
   ["", ""],
-])("tries from %s are counted for %s", ([address = "", network]) => {
+])("attempts from %s are counted for %s", ([address = "", network]) => {
   expect(networkOf(address)).toBe(network);
 });

@@ -33,7 +33,7 @@ function apiServer() {
   });
 }
 
-test("a crowd of wrong tokens is not passed on to the API server all at once, and drives out nobody who was let in", async () => {
+test("many wrong tokens are not sent to the API server at once, and do not evict accepted ones", async () => {
   const server = apiServer();
   await server.enter("good");
   server.answers = false;
@@ -46,7 +46,7 @@ test("a crowd of wrong tokens is not passed on to the API server all at once, an
   expect(await server.enter("good")).toBe("good");
 });
 
-test("who sends wrong tokens while reviews are slow leaves room for others to log in, and is counted although none is answered", async () => {
+test("wrong tokens during slow reviews leave capacity for other logins, and are counted before they are answered", async () => {
   vi.useFakeTimers({ toFake: ["performance"] });
   onTestFinished(() => void vi.useRealTimers());
   const server = apiServer();
@@ -73,7 +73,7 @@ test("at most eight requests wait for one token", async () => {
   expect(server.reviews).toBe(1);
 });
 
-test("a token is in the cookie as a browser was given it", async () => {
+test("the token of the cookie is decoded as it was set", async () => {
   const { door } = apiServer();
   const cookie = `theme=dark; ${door.cookie}=${encodeURIComponent("good+/token==")}`;
   const { user } = await door.viewerOf({ cookie, from: "10.0.0.1" }, signal);

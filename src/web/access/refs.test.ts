@@ -19,7 +19,7 @@ function hold(rows: RowStore, cause: Cause): void {
   rows.set("overview", `cause/${cause.id}`, causeRow(cause, `cause/${cause.id}`), [], cause);
 }
 
-test("what is behind the rows of a view is there once, with what a remedy would change, and is another when the rows are", () => {
+test("the references of a view contain each object once, including those of fixes, and change with the rows", () => {
   const rows = new RowStore();
   const behind = new RowReferences(rows, CONFIG_NAMESPACES);
   const refText = () => behind.of("overview").map(({ kind, namespace }) => `${kind.plural} in ${namespace}`);

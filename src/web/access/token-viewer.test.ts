@@ -35,7 +35,7 @@ function apiServer() {
 const inShop = { kind: Service, namespace: "shop" };
 const inVault = { kind: Service, namespace: "vault" };
 
-test("what someone may list is asked once a minute, and of a namespace only where he may not list everywhere", async () => {
+test("list permissions are reviewed once a minute, per namespace only if the viewer may not list all", async () => {
   const { viewer, reviewed, ...server } = apiServer();
   expect(viewer.may(inShop)).toBe(false);
   await viewer.learn([inShop, inVault, { kind: Node }], signal);
@@ -55,7 +55,7 @@ test("what someone may list is asked once a minute, and of a namespace only wher
   expect(viewer.may(inVault)).toBe(true);
 });
 
-test("that someone may see more or less than before is another version, and that something is asked for the first time is none", async () => {
+test("changed permissions are a new version, and a first review is not", async () => {
   const { viewer, allowed } = apiServer();
   await viewer.learn([inShop], signal);
   await viewer.learn([inVault], signal);
@@ -67,7 +67,7 @@ test("that someone may see more or less than before is another version, and that
   expect(viewer.may(inShop)).toBe(false);
 });
 
-test("a token that has ended lets nobody look after a minute", async () => {
+test("an expired token is rejected after a minute", async () => {
   const server = apiServer();
   await server.viewer.learn([inShop], signal);
   server.valid = false;
@@ -76,7 +76,7 @@ test("a token that has ended lets nobody look after a minute", async () => {
   await expect(server.viewer.learn([inShop], signal)).rejects.toMatchObject({ code: "Rejected", status: 401 });
 });
 
-test("while the API server cannot be asked its last word holds, but not for ever, and who was never asked about sees nothing", async () => {
+test("during an API server outage the last reviews count for a limited time, and viewers without a review see nothing", async () => {
   const server = apiServer();
   await server.viewer.learn([inShop], signal);
   server.answers = false;
@@ -90,7 +90,7 @@ test("while the API server cannot be asked its last word holds, but not for ever
   await expect(fresh.viewer.learn([inShop], signal)).rejects.toMatchObject({ code: "Unreachable" });
 });
 
-test("requests that come at once, also with another token of the same user, share one review per kind and namespace", async () => {
+test("concurrent requests, also with another token of the same user, share one review per kind and namespace", async () => {
   const { viewer, viewerWith, reviewed } = apiServer();
   const other = viewerWith("another");
   await Promise.all(Array.from({ length: 50 }, (_, nth) => (nth % 2 ? viewer : other).learn([inShop, inVault, { kind: Node }], signal)));
@@ -101,7 +101,7 @@ test("requests that come at once, also with another token of the same user, shar
   expect(reviewed.slice(4).toSorted()).toEqual(["services", "services in shop", "token"]);
 });
 
-test("who has gone keeps nobody waiting who has asked for the same", async () => {
+test("an aborted request does not block others that share its review", async () => {
   const { viewer, reviewed } = apiServer();
   const gone = new AbortController();
   const first = viewer.learn([inShop], gone.signal);
@@ -112,7 +112,7 @@ test("who has gone keeps nobody waiting who has asked for the same", async () =>
   expect([viewer.may(inShop), reviewed]).toEqual([true, ["services", "services in shop"]]);
 });
 
-test("of more namespaces than are asked about the viewer is told that something is missing, until there are fewer", async () => {
+test("a viewer with too many namespaces to review is told that data is missing, until there are fewer", async () => {
   const { viewer, reviewed } = apiServer();
   const many = Array.from({ length: 2_100 }, (_, nth) => ({ kind: Service, namespace: `n${nth}` }));
   await viewer.learn(many, signal);

@@ -35,7 +35,7 @@ function cacheOf(kind: Kind) {
   return cache;
 }
 
-test("a watch that breaks and stays broken makes old what was read; of a kind that is never read nothing is shown that could be old", async () => {
+test("a watch that stays broken makes its data outdated, and a kind that was never read does not", async () => {
   const [nodes, services] = [cacheOf(Node), cacheOf(Service)];
   const model = modelOf();
   const end = new AbortController();

@@ -21,7 +21,7 @@ function changesIn(model: DashboardModel, view: ViewName, since: number): { upse
   return { upsert: (change.upsert ?? []).map(({ key }) => key), remove: change.remove ?? [] };
 }
 
-test("a row is sent again when anything that it shows has changed, and only then", () => {
+test("a row is sent again only if its content changed", () => {
   const model = modelOf();
   model.put(Service, service("shop", "web"));
   model.put(Service, service("shop", "mail"));
@@ -35,7 +35,7 @@ test("a row is sent again when anything that it shows has changed, and only then
   expect(model.rows.revision).toBe(after);
 });
 
-test("what is gone is told to those who have seen it, and what has come back is not", () => {
+test("a removal is sent to clients that had the row, unless it is back", () => {
   const model = modelOf();
   model.put(Service, service("shop", "web"));
   model.put(Service, service("shop", "mail"));
@@ -49,7 +49,7 @@ test("what is gone is told to those who have seen it, and what has come back is 
   expect(changesIn(model, "loadbalancer", model.rows.revision)).toEqual({ upsert: [], remove: [] });
 });
 
-test("a session that falls shows in the node's row and as a cause with its symptoms, and both clear when it is back", () => {
+test("a session that goes down is in the row of its node and a cause with symptoms, until it is back", () => {
   const model = modelOf();
   model.put(Node, node("n1"));
   model.put(RouterNodeConfigurationStatus, routerStatus("n1", "Active"));
@@ -67,7 +67,7 @@ test("a session that falls shows in the node's row and as a cause with its sympt
   expect(health()).toEqual(["Healthy"]);
 });
 
-test("who wants to hear of changes hears once, and again after it was painted", () => {
+test("listeners are notified of a change once until the next refresh", () => {
   const model = modelOf();
   model.refresh();
   let rings = 0;

@@ -19,7 +19,7 @@ async function pass(ms: number): Promise<void> {
   await vi.advanceTimersByTimeAsync(ms);
 }
 
-test("what takes long to paint is painted less often, so that the process has most of its time for other work", async () => {
+test("slow refreshes run less often, so that the process has time for other work", async () => {
   let isStale = false;
   let ring: (() => void) | undefined;
   const built: number[] = [];
@@ -64,7 +64,7 @@ test("what takes long to paint is painted less often, so that the process has mo
   timer.stop();
 });
 
-test("what cannot be painted is told in the log, and is tried again with the next change", async () => {
+test("a failed refresh is logged and retried with the next change", async () => {
   let built = 0;
   let ring: (() => void) | undefined;
   const refresh = () => {

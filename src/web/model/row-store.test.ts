@@ -6,7 +6,7 @@ import { type StoredRow, RowStore } from "./row-store.ts";
 const all = (stored: StoredRow) => stored.text;
 const row = (name: string, sentence: string) => ({ type: "blame" as const, key: name, sentences: [sentence] });
 
-test("all that is set after a beginning has one revision, and what stays as it was has none", () => {
+test("all changes of one transaction have one revision, and unchanged rows none", () => {
   const rows = new RowStore();
   rows.begin();
   rows.set("connectivity", "a", row("a", "one"), []);
@@ -21,7 +21,7 @@ test("all that is set after a beginning has one revision, and what stays as it w
   expect(rows.since(2, "connectivity", all)).toBeUndefined();
 });
 
-test("after more has gone than is remembered, who knows only older things is to be told everything", () => {
+test("a client that is older than the recorded removals gets all rows", () => {
   const rows = new RowStore();
   const names = Array.from({ length: 9_000 }, (_, number) => `row${number}`);
   rows.begin();
@@ -37,7 +37,7 @@ test("after more has gone than is remembered, who knows only older things is to 
   expect(rows.knows(rows.revision + 1)).toBe(false);
 });
 
-test("a cause is another when any of its symptoms is, also one that its row does not show", () => {
+test("a cause changes with any of its symptoms, also with one that its row does not show", () => {
   const rows = new RowStore();
   const symptoms = Array.from({ length: 40 }, (_, nth): ComponentHealth => {
     const component = { kind: "Service", namespace: "shop", name: `web${nth}` };

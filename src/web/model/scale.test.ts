@@ -14,7 +14,7 @@ const SERVICES = Array.from({ length: 100 }, (_, number) => `web${number + 1}`);
 const KIB = 1024;
 const all = (stored: StoredRow) => stored.text;
 
-test("500 nodes with 100 services are sent within half a megabyte, and a change costs the few rows that show it", () => {
+test("500 nodes with 100 Services take less than half a megabyte, and a change sends only its few rows", () => {
   const model = modelOf();
   for (const name of NODES) {
     model.put(Node, node(name));

@@ -26,7 +26,7 @@ const brief = ({ time, what, source, reason, count }: TimelineRow) => [time.slic
 const at = (seconds: number) => new Date(START + seconds * 1_000);
 const timeAt = (seconds: number) => at(seconds).toISOString();
 
-test("a cause is a failure, with what failed at the same time, and is fixed when it is healthy again", () => {
+test("a cause is a failure with its symptoms of the same time, and fixed when it is healthy again", () => {
   vi.useFakeTimers({ now: at(30) });
   try {
     const model = modelOf();
@@ -54,7 +54,7 @@ test("a cause is a failure, with what failed at the same time, and is fixed when
   }
 });
 
-test("the configuration is seen to be created, changed and deleted, and a status is not", () => {
+test("created, changed and deleted configuration has entries, and a status has none", () => {
   vi.useFakeTimers({ now: at(600) });
   try {
     const model = modelOf();
@@ -96,7 +96,7 @@ const event = (reason: string, type: "Normal" | "Warning", seconds: number, coun
   reportingInstance: "n1",
 });
 
-test("an Event is what its reason says, on the node that reports it, and each recurrence is another entry", () => {
+test("an Event has the type of its reason and its reporting node, and each recurrence is an entry", () => {
   const model = modelOf();
   model.putEvent(event("DriftRepaired", "Warning", 0));
   model.putEvent(event("DriftRepaired", "Warning", 0));
@@ -120,7 +120,7 @@ test("an Event is what its reason says, on the node that reports it, and each re
   ]);
 });
 
-test("an outage of many checks begins and ends once, for those who may list checks of their namespace", () => {
+test("an outage of many checks has one start and one end, for viewers who may list the checks", () => {
   const model = modelOf();
   for (const name of ["a", "b", "c"]) {
     const failing = check(name, "n1", "10.0.0.1:80", "False");
@@ -144,7 +144,7 @@ test("an outage of many checks begins and ends once, for those who may list chec
   ]);
 });
 
-test("every happening is in one entry with others of its kind within a minute, and the newest entries are kept", () => {
+test("events of one kind within a minute share an entry, and the newest entries are kept", () => {
   const happenings = fc.array(
     fc.tuple(fc.integer({ min: 0, max: 3_000 }), fc.constantFrom("Link", "FRR"), fc.integer({ min: 0, max: 30 })),
     {

@@ -31,7 +31,7 @@ function rows<V extends ViewName>(view: V, ...objects: Objects): Rows[V][] {
   return JSON.parse(built(objects).rows.snapshot(view, (stored: StoredRow) => stored.text)) as Rows[V][];
 }
 
-test("a router's row counts what is applied, up and well on its node", () => {
+test("the row of a router counts applied resources, sessions and VNIs of its node", () => {
   expect(rows("router", [RouterNodeConfigurationStatus, routerStatus("n1")])).toEqual([
     {
       type: "router",
@@ -49,7 +49,7 @@ test("a router's row counts what is applied, up and well on its node", () => {
 
 const named = (name: string, vrf: string) => ({ metadata: { name, namespace: "openperouter-system" }, spec: { vrf, vni: 1 } });
 
-test("the tree of a router has L2VNIs on the Underlay, an L3VNI below the L2VNI of its VRF, and says of each what became of it", () => {
+test("the tree of a router has L2VNIs below the Underlay, an L3VNI below the L2VNI of its VRF, and the state of each", () => {
   const report = routerStatus("n1");
   const status = {
     ...report.status,
@@ -87,7 +87,7 @@ test("the tree of a router has L2VNIs on the Underlay, an L3VNI below the L2VNI 
   expect(component?.vnis).toEqual([{ vni: 110, type: "L2", vrf: "shop", state: "Up", health: "Healthy", macs: 3, vteps: 2 }]);
 });
 
-test("the load balancer's rows are pools by their use, services with who announces them, and the sessions of each node", () => {
+test("the rows of the load balancer are pools with their usage, Services with their announcers, and sessions by node", () => {
   const result = rows(
     "loadbalancer",
     [IPAddressPool, pool("edge")],
@@ -124,7 +124,7 @@ test("the load balancer's rows are pools by their use, services with who announc
   ]);
 });
 
-test("a service says which node announces it to whom and whether those sessions are up, and who would answer next on the local network", () => {
+test("a Service has its announcing nodes, peers and session states, and the next layer 2 candidates", () => {
   const l2 = {
     metadata: { name: "web", namespace: "shop" },
     status: { node: "n2", service: "web", interfaces: [{ name: "eth0" }], eligibleNodes: ["n2", "n3"] },
@@ -200,7 +200,7 @@ const policy = {
   },
 } as unknown as FailoverPolicy;
 
-test("a failover policy's row has its steps and what they wait for, and its history with durations", () => {
+test("the row of a failover policy has its steps, what they wait for, and its history with durations", () => {
   expect(rows("failover", [FailoverPolicy, policy])).toMatchObject([
     {
       key: "policy/shop/shop",
@@ -232,7 +232,7 @@ test("a failover policy's row has its steps and what they wait for, and its hist
   ]);
 });
 
-test("a check's row has its latency and its outages, and what failing checks have in common is said once", () => {
+test("the row of a check has its latency and outages, and the common cause of failing checks is listed once", () => {
   const result = rows(
     "connectivity",
     [PodNetworkConnectivityCheck, check("a-b", "a", "10.0.0.2:80")],
@@ -249,7 +249,7 @@ test("a check's row has its latency and its outages, and what failing checks hav
   expect(component?.outages).toEqual([{ start: SINCE, message: "No route to host" }]);
 });
 
-test("of a check the page holds no logs of outages, and a check that nobody tries any more is not shown", () => {
+test("a check has no outage logs on the page, and a retired check is not shown", () => {
   const failed = check("a-c", "a", "10.0.0.3:80", "False");
   const outages = [{ start: SINCE, startLogs: [{ time: SINCE, success: false }], message: "No route to host" }];
   expect(visibleCheckRow({ ...failed, status: { ...failed.status, outages } }).status?.outages).toEqual([

@@ -21,7 +21,7 @@ function rows(...objects: readonly (readonly [Kind, object])[]): Rows["topology"
   return JSON.parse(model.rows.snapshot("topology", (stored: StoredRow) => stored.text)) as Rows["topology"][];
 }
 
-test("a node has its sessions with the fabric, its VNIs as ranges, and what its probes found since when", () => {
+test("a node has its fabric sessions, its VNIs as ranges, and its probe results with times", () => {
   const report = routerStatus("n1", "Active");
   const failing = [{ node: "n2", reason: "NoAnswerInVNI", vnis: "110", message: "VNI 110: no answer from n2" }];
   const status = {

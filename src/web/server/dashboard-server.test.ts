@@ -8,7 +8,7 @@ import { DashboardServer } from "./dashboard-server.ts";
 import { CONFIG_NAMESPACES } from "../testing/fixtures.ts";
 import { loopbackViewer } from "../access/viewer.ts";
 
-test("a connection that cannot be taken does not end the process that serves the page", async () => {
+test("a connection that cannot be accepted does not end the process", async () => {
   const assets = await mkdtemp(join(tmpdir(), "page-"));
   onTestFinished(() => rm(assets, { recursive: true }));
   await writeFile(join(assets, "index.html"), "<!doctype html>");

@@ -39,7 +39,7 @@ function ask(id: string, by: Viewer) {
   return new DetailBuilder(model, CONFIG_NAMESPACES).component(id, by, new AccessFilter(by, CONFIG_NAMESPACES), signal);
 }
 
-test("who announces a Service is told to those who may list what the nodes say of it, as in the list of Services", async () => {
+test("the announcers of a Service are shown only to viewers who may list the status objects", async () => {
   const [services, overBgp, overL2] = ["services in shop", "servicebgpstatuses in shop", "servicel2statuses in shop"];
   expect(await ask(WEB, viewer(services, overBgp, overL2))).toMatchObject({ component: { announcements: [{ node: "n1" }] } });
   const answer = await ask(WEB, viewer(services));
@@ -55,7 +55,7 @@ async function visiblePeers(by: Viewer) {
     : [];
 }
 
-test("what state a session is in is told to those who may list sessions", async () => {
+test("the state of a session is shown only to viewers who may list sessions", async () => {
   const inShop = ["services in shop", "servicebgpstatuses in shop", "servicel2statuses in shop"];
   expect(await visiblePeers(unrestrictedViewer)).toEqual([{ name: "tor", bgp: "Active", health: "Down" }]);
   expect(await visiblePeers(viewer(...inShop, "bgpsessionstatuses in metallb-system"))).toEqual(await visiblePeers(unrestrictedViewer));

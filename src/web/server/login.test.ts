@@ -23,7 +23,7 @@ function served() {
 }
 const env = { incoming: { socket: { remoteAddress: "10.0.0.1" } } };
 
-test("a token that no browser would keep in a cookie is refused with words, not forgotten after the login", async () => {
+test("a token that does not fit into a cookie is rejected with a message", async () => {
   const app = served();
   const headers = { "content-type": "application/json" };
   const logIn = (token: string) => app.request("/api/login", { method: "POST", headers, body: JSON.stringify({ token }) }, env);
@@ -34,7 +34,7 @@ test("a token that no browser would keep in a cookie is refused with words, not 
   expect(await rejected.json()).toEqual({ error: expect.stringContaining("too long for a cookie") as string });
 });
 
-test("a token with half of a surrogate pair is refused", async () => {
+test("a token with half of a surrogate pair is rejected", async () => {
   const body = JSON.stringify({ token: "x\ud800" });
   const { status } = await served().request("/api/login", { method: "POST", headers: { "content-type": "application/json" }, body }, env);
   expect(status).toBe(400);
@@ -45,7 +45,7 @@ test.for([
   ["a form of an old browser", { "content-type": "application/x-www-form-urlencoded" }, 415],
   ["nothing about its type", {}, 415],
   ["a script of another site", { "content-type": "application/json", "sec-fetch-site": "cross-site" }, 403],
-  ["a page of a neighbor in the domain", { "content-type": "application/json", "sec-fetch-site": "same-site" }, 403],
+  ["a page of another host in the domain", { "content-type": "application/json", "sec-fetch-site": "same-site" }, 403],
   ["this page", { "content-type": "application/json; charset=utf-8", "sec-fetch-site": "same-origin" }, 200],
   ["a program", { "content-type": "application/json" }, 200],
 ] as const)("login and logout from %s", async ([, headers, status]) => {

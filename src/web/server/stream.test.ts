@@ -11,7 +11,7 @@ import { EventStream } from "./stream.ts";
 
 const { signal } = new AbortController();
 
-test("what comes into being while the API server is asked about the viewer is told as well", async () => {
+test("rows that are created during the review of the viewer are sent too", async () => {
   const model = modelOf();
   model.put(Service, service("shop", "web"));
   model.refresh();

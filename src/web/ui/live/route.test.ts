@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { linkTo, parseRoute, VIEWS } from "./route.ts";
 
-test("an address names the view, the thing and how it is looked at", () => {
+test("a route has the view, the component and its options", () => {
   expect(parseRoute("#/why/Service/shop/web@node1?q=a%20b")).toEqual({
     view: "why",
     component: "Service/shop/web@node1",
@@ -10,16 +10,16 @@ test("an address names the view, the thing and how it is looked at", () => {
   });
 });
 
-test("without an address, or with one that leads nowhere, there is the overview", () => {
+test("an empty or unknown route is the overview", () => {
   expect(parseRoute("")).toEqual({ view: "overview", options: {} });
   expect(parseRoute("#/moon/3")).toEqual({ view: "overview", component: "3", options: {} });
 });
 
-test("an address that is no proper encoding is taken as it stands", () => {
+test("a route with invalid encoding is used unchanged", () => {
   expect(parseRoute("#/router/100%")).toEqual({ view: "router", component: "100%", options: {} });
 });
 
-test("a link leads to what it was made of", () => {
+test("a link survives a round trip", () => {
   const route = fc.record({
     view: fc.constantFrom(...VIEWS),
     component: fc.string({ unit: "binary", minLength: 1, maxLength: 12 }).filter((text) => text.isWellFormed()),

@@ -9,7 +9,7 @@ export interface StreamState {
   readonly since: number;
 }
 export const link = signal<StreamState>({ state: "connecting", since: Date.now() });
-/** Whether anything that is shown may be over by now: the server is silent, or hears nothing itself. */
+/** Whether the shown data may be outdated: the server does not answer, or has lost its own watches. */
 export const isOld = computed(() => {
   const [sync] = liveRows.sync.value?.values() ?? [];
   return link.value.state !== "live" || (sync?.lost.some(({ read }) => read) ?? false);

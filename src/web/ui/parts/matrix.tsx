@@ -139,7 +139,7 @@ function Names({ columns, active }: { columns: readonly string[]; active: number
 
 type CellsProps = { row: string } & Pick<MatrixProps, "columns" | "cell" | "chosen">;
 
-/** Drawn anew only when what it shows is another. */
+/** Redrawn only when its data changes. */
 function Cells({ row, columns, cell, chosen }: CellsProps) {
   return useMemo(() => drawnCells({ row, columns, cell, chosen }), [row, columns, cell, chosen]);
 }

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { durationSince, milliseconds } from "./time.tsx";
 
-test("a duration has two units at most, and none that is nothing", () => {
+test("a duration has at most two units, and none that is zero", () => {
   const texts = [0, 4_400, 59_600, 200_000, 7_200_000, 7_500_000, 90_000_000, 363_600_000].map(durationSince);
   expect(texts).toEqual(["0s", "4s", "1m", "3m 20s", "2h", "2h 5m", "1d 1h", "4d 5h"]);
 });
 
-test("a time that the clocks disagree about is not negative", () => {
+test("a time in the future is not negative", () => {
   expect(durationSince(-5_000)).toBe("0s");
 });
 

@@ -34,7 +34,7 @@ const pairs = [
   ["line-strong", "surface", 3] as const,
 ];
 
-test.each(["light", "dark"] as const)("every text and shape can be told from what it stands on, in %s", (scheme) => {
+test.each(["light", "dark"] as const)("every text and shape has enough contrast in %s", (scheme) => {
   const poor = pairs.flatMap(([text, background, least]) => {
     const [one, other] = [colors.get(text)?.[scheme], colors.get(background)?.[scheme]];
     const found = one === undefined || other === undefined ? 0 : contrast(one, other);

@@ -33,7 +33,7 @@ const path = (node: string, reason: string, since: string): TopologyRow["overlay
 const torsOf = (rows: readonly (TopologyRow | PeersRow)[]) =>
   fabricOf(rows).nodes.map(({ name, sessions }) => [name].concat(sessions.map(({ tor }) => tor)));
 
-test("a neighbor of several nodes is a switch, and of many that only one node has each, nobody knows which switch they are", () => {
+test("a neighbor of several nodes is a switch, and many neighbors of one node each are combined", () => {
   expect(torsOf([router("node10", ["10.0.0.1"]), router("node2", ["10.0.0.1"])])).toEqual([
     ["node2", "10.0.0.1"],
     ["node10", "10.0.0.1"],
@@ -45,7 +45,7 @@ test("a neighbor of several nodes is a switch, and of many that only one node ha
   ]);
 });
 
-test("sessions of the load balancer with the router beside it are not drawn, also on nodes whose router has not reported yet", () => {
+test("sessions of the load balancer with the router of its node are not drawn, also before the router reports", () => {
   const routed = [router("a", ["tor"]), peers("a", ["192.169.10.1", "tor"])];
   expect(torsOf([...routed, peers("b", ["192.169.10.1", "tor", "other"]), peers("c", ["192.169.10.1"])])).toEqual([
     ["a", "tor", "tor"],
@@ -54,7 +54,7 @@ test("sessions of the load balancer with the router beside it are not drawn, als
   expect(torsOf([peers("c", ["192.169.10.1"])])).toEqual([["c", "192.169.10.1"]]);
 });
 
-test("what both ends report is one pair, with the words of both and since the first of them", () => {
+test("a failure that both ends report is one pair, with both messages and the earlier time", () => {
   const rows = [
     router("node10", ["tor"], path("node2", "NoPath", "2026-11-16T12:00:09Z")),
     router("node2", ["tor"], path("node10", "NoAnswerInVNI", "2026-11-16T12:00:03Z")),
@@ -72,7 +72,7 @@ test("what both ends report is one pair, with the words of both and since the fi
   ]);
 });
 
-test("a number is in ranges or not", () => {
+test("finds a number in ranges", () => {
   expect([99, 100, 104, 105, 110].map((vni) => inRanges("100-104,110", vni))).toEqual([false, true, true, false, true]);
   expect([inRanges("", 0), inRanges(undefined, 1)]).toEqual([false, false]);
 });

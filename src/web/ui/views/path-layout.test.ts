@@ -16,7 +16,7 @@ test("a chain is a straight line", () => {
   ]);
 });
 
-test("what needs several things stands in the middle of them, no two in one place", () => {
+test("a component with several dependencies is centered, and no two overlap", () => {
   expect(drawn(step("a", [step("b"), step("c"), step("d")]))).toEqual([
     ["a", 0, 1],
     ["b", 1, 0],
@@ -25,7 +25,7 @@ test("what needs several things stands in the middle of them, no two in one plac
   ]);
 });
 
-test("of many things side by side those that lead to a cause stay, and the rest is counted", () => {
+test("of many dependencies those with a cause are drawn, and the others are counted", () => {
   const many = Array.from({ length: 500 }, (_, at) => step(`n${at}`));
   const rows = drawn(step("a", [...many, step("to blame", [], true)]));
   expect(rows[1]).toEqual(["to blame", 1, 0]);
@@ -33,7 +33,7 @@ test("of many things side by side those that lead to a cause stay, and the rest 
   expect(rows).toHaveLength(7);
 });
 
-test("everything is drawn for who wants to see everything", () => {
+test("everything is drawn on request", () => {
   const many = Array.from({ length: 20 }, (_, at) => step(`n${at}`));
   expect(drawn(step("a", many), true)).toHaveLength(21);
 });

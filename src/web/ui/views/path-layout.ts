@@ -19,7 +19,7 @@ export interface Layout {
   readonly rows: number;
 }
 
-/** More of them side by side nobody reads: what leads to a cause stays, the rest is counted. */
+/** More of them side by side are unreadable: those with a cause stay, the others are counted. */
 const BESIDE = 5;
 
 /** Symptom on the left, what it needs to its right, each parent in the middle of its needs. */

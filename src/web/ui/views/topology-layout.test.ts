@@ -71,7 +71,7 @@ test("every node is drawn or counted once, however many there are and whichever 
   );
 });
 
-test("nothing moves when only the health of something changes, as long as all nodes are drawn", () => {
+test("a change of health moves nothing while all nodes are drawn", () => {
   fc.assert(
     fc.property(fc.array(shape, { maxLength: 50 }), fc.array(health, { minLength: 50, maxLength: 50 }), (shapes, healths) => {
       const few = shapes.map((one) => ({ ...one, tors: one.tors.slice(0, 4) }));
@@ -87,7 +87,7 @@ const rowsOf = (health: (at: number) => Health) =>
     row({ health: health(at), tors: [1 + Math.floor(at / 100)], down: -1, failing: at === 77 ? [303] : [] }, at),
   );
 
-test("what is wrong among 500 nodes is drawn, with both ends of what fails, and the healthy ones of a rack are one tile", () => {
+test("unhealthy ones of 500 nodes are drawn, with both ends of failing paths, and healthy ones are one tile per rack", () => {
   const rows = rowsOf((at) => (at === 77 ? "Down" : "Healthy"));
   const layout = layoutOf(rows, 1_400);
   expect(layout.items.flatMap((item) => (item.kind === "node" ? item.node.name : []))).toEqual(["node77", "node303"]);
@@ -103,7 +103,7 @@ test("what is wrong among 500 nodes is drawn, with both ends of what fails, and 
   ).toBeLessThan(500);
 });
 
-test("a point leads to what is drawn there, a session before the node that it ends at", () => {
+test("a point selects the item that is drawn there, a session before its node", () => {
   const layout = layoutOf(
     [0, 1, 2].map((at) => row({ health: "Healthy", tors: [1, 2], down: 0, failing: at === 0 ? [2] : [] }, at)),
     900,
@@ -114,7 +114,7 @@ test("a point leads to what is drawn there, a session before the node that it en
   expect(pairAt(layout, [1, 1])).toBeUndefined();
 });
 
-test("arrow keys lead to everything", () => {
+test("arrow keys reach every item", () => {
   fc.assert(
     fc.property(fc.array(shape, { minLength: 1, maxLength: 30 }), (shapes) => {
       const layout = layoutOf(shapes.map(row), 900);
