@@ -3,6 +3,12 @@ import { expect, test } from "vitest";
 import type { ConfigLine } from "../frr/fragment.ts";
 import type { DesiredLink } from "../hostnet/desired-link.ts";
 import type { Failure } from "../resilience/failure.ts";
+import type { KubeObject } from "../api/kind.ts";
+import type { L2VNI } from "../api/openpe/l2vni.ts";
+import type { L3VNI } from "../api/openpe/l3vni.ts";
+import type { Underlay } from "../api/openpe/underlay.ts";
+import { convert, routingDomains } from "./dialects/convert.ts";
+import { readObjects, type StoredObjects } from "./dialects/read-objects.ts";
 import type { RouterObjects } from "./model/observed.ts";
 import { plan } from "./plan.ts";
 import { hostSession, l2vni, l3vni, observed, passthrough, rawConfig, underlay } from "./testing/fixtures.ts";
@@ -117,10 +123,63 @@ const FIELDS: readonly FieldSetter[] = [
   ["L3Passthrough", "spec.hostsession.localcidr", (ipv6) => over({ passthroughs: [passthrough("x", session({ ipv6 }))] })],
 ];
 
+const device = (interfaceName: string) => ({ type: "NetworkDevice" as const, networkDevice: { interfaceName } });
+const asStored = (objects: Partial<StoredObjects>): Objects =>
+  readObjects({ underlays: [underlay()], l2vnis: [], l3vnis: [], passthroughs: [], rawConfigs: [], ...objects });
+const newerUnderlay = (spec: object): Objects => {
+  const common = { asn: 64514, routeridcidr: "10.0.0.0/24", neighbors: [neighbor], interfaces: [device("eth1")] };
+  return asStored({ underlays: [{ ...underlay(), spec: { ...common, tunnelEndpoint: { cidrs: ["100.65.0.0/24"] }, ...spec } }] });
+};
+const newerNeighbor = (more: object): Objects => newerUnderlay({ neighbors: [{ type: "external", ...more }] });
+const newerL2 = (spec: object): Objects => asStored({ l2vnis: [l2vni("x", { vni: 7, underlayAddressFamily: "ipv4", ...spec })] });
+
+/** What v0.2 adds. */
+const NEWER_FIELDS: readonly FieldSetter[] = [
+  ["Underlay", "spec.interfaces[0].networkDevice.interfaceName", (nic) => newerUnderlay({ interfaces: [device(nic)] })],
+  ["Underlay", "spec.tunnelEndpoint.cidrs[0]", (cidr) => newerUnderlay({ tunnelEndpoint: { cidrs: [cidr] } })],
+  ["Underlay", "spec.neighbors[0].interface", (name) => newerNeighbor({ interface: name })],
+  ["Underlay", "spec.neighbors[0].address", (text) => newerNeighbor({ address: text, connectTimeSeconds: 5 })],
+  ["L2VNI", "spec.vrf", (vrf) => newerL2({ vrf })],
+  ["L2VNI", "spec.l2gatewayips", (gateway) => newerL2({ vrf: "red", l2gatewayips: [gateway] })],
+];
+
+/** An object of main, read after its conversion. */
+function converted(kind: string, spec: object): KubeObject[] {
+  const object = { apiVersion: "network.openperouter.io/v1alpha1", kind, metadata: { ...underlay().metadata, name: "x" }, spec };
+  const domain = { apiVersion: object.apiVersion, kind: "L3VNI", metadata: { ...object.metadata, name: "red" }, spec: { vrf: "red" } };
+  const { object: result } = convert(object, "v0.2", routingDomains([domain]));
+  return result ? [result] : [];
+}
+
+const mainUnderlay = (spec: object): Objects => {
+  const common = { asn: 64514, routerIDCIDR: "10.0.0.0/24", neighbors: [neighbor], interfaces: [device("eth1")] };
+  return asStored({ underlays: converted("Underlay", { ...common, tunnelEndpoint: { cidrs: ["100.65.0.0/24"] }, ...spec }) as Underlay[] });
+};
+const mainL2 = (spec: object): Objects => {
+  const routingDomain = { type: "L3VNI", l3vni: { name: "red" } };
+  return asStored({ l2vnis: converted("L2VNI", { vni: 7, vxlanPort: 4789, routingDomain, ...spec }) as L2VNI[] });
+};
+const mainL3 = (localCIDR: object): Objects => {
+  const spec = { vni: 8, vrf: "red", vxlanPort: 4789, hostSession: { asn: 64514, hostType: "External", localCIDR } };
+  return asStored({ l3vnis: converted("L3VNI", spec) as L3VNI[] });
+};
+
+const MAIN_FIELDS: readonly FieldSetter[] = [
+  ["Underlay", "spec.routeridcidr", (routerIDCIDR) => mainUnderlay({ routerIDCIDR })],
+  ["Underlay", "spec.interfaces[0].networkDevice.interfaceName", (nic) => mainUnderlay({ interfaces: [device(nic)] })],
+  ["Underlay", "spec.tunnelEndpoint.cidrs[0]", (cidr) => mainUnderlay({ tunnelEndpoint: { cidrs: [cidr] } })],
+  ["Underlay", "spec.neighbors[0].interface", (name) => mainUnderlay({ neighbors: [{ type: "Internal", interface: name }] })],
+  ["L2VNI", "spec.l2gatewayips", (gateway) => mainL2({ gatewayIPs: [gateway] })],
+  ["L2VNI", "spec.hostmaster", (name) => mainL2({ hostMaster: { type: "LinuxBridge", linuxBridge: { lifecycle: "External", name } } })],
+  ["L3VNI", "spec.hostsession.localcidr", (ipv4) => mainL3({ ipv4 })],
+  ["L3VNI", "spec.hostsession.localcidr", (ipv6) => mainL3({ ipv6 })],
+];
+
 const number = String.raw`\d{1,10}`;
 const address = String.raw`(\d{1,3}(\.\d{1,3}){3}|[0-9a-f:]{2,39})`;
 const prefix = `${address}/${number}`;
 const name = String.raw`[A-Za-z][A-Za-z0-9._-]{0,14}`;
+const peer = `(${address}|${name})`;
 const target = String.raw`(\d{1,10}|\d{1,3}(\.\d{1,3}){3}):\d{1,10}`;
 
 /** All that the renderer means to say. */
@@ -138,8 +197,10 @@ const GRAMMAR = [
   "advertise-all-vni",
   "advertise (ipv4|ipv6) unicast",
   `route-target (import|export) ${target}`,
-  `neighbor ${address} (remote-as ${number}|port ${number}|timers ${number} ${number}|timers connect ${number})`,
-  `neighbor ${address} (activate|allowas-in|next-hop-self force|route-map allowall (in|out)|ebgp-multihop 255|disable-connected-check)`,
+  `neighbor ${peer} (interface )?remote-as (${number}|external|internal)`,
+  `neighbor ${peer} capability extended-nexthop`,
+  `neighbor ${peer} (port ${number}|timers ${number} ${number}|timers connect ${number})`,
+  `neighbor ${peer} (activate|allowas-in|next-hop-self force|route-map allowall (in|out)|ebgp-multihop 255|disable-connected-check)`,
   `neighbor ${address} (bfd( profile neighbor-${address})?|local-as ${number} no-prepend replace-as|password [\\x21-\\x7e]{1,80})`,
 ].map((pattern) => new RegExp(`^${pattern}$`));
 
@@ -181,6 +242,22 @@ test("invalid text is rejected with its field, whatever the field", { timeout },
       const own = failures.filter((failure) => failure.kind === kind);
       expect(unmeant).toEqual([]);
       expect(own.length).toBeGreaterThan(0);
+      expect(own.filter((failure) => failure.reason !== "ValidationFailed" || !failure.field.startsWith(field))).toEqual([]);
+    }),
+    { ...RUNS, numRuns: RUNS.numRuns / 2 },
+  );
+});
+
+test.each([
+  ["v0.2", NEWER_FIELDS],
+  ["main", MAIN_FIELDS],
+])("invalid text of %s is rejected with its field, and other text injects nothing", { timeout }, (_, fields) => {
+  fc.assert(
+    fc.property(fc.constantFrom(...fields), any, hostile, ([kind, field, put], text, invalid) => {
+      expect(judged(put(text)).unmeant).toEqual([]);
+      const { failures, unmeant } = judged(put(invalid));
+      const own = failures.filter((failure) => failure.kind === kind);
+      expect([unmeant, own.length > 0]).toEqual([[], true]);
       expect(own.filter((failure) => failure.reason !== "ValidationFailed" || !failure.field.startsWith(field))).toEqual([]);
     }),
     { ...RUNS, numRuns: RUNS.numRuns / 2 },

@@ -1,6 +1,8 @@
 import { isObject } from "../../api/admission/value.ts";
+import { NETWORK_KINDS } from "../../api/crds/kinds.ts";
 import { groupOf, type KubeObject } from "../../api/kind.ts";
 import { convert, MAIN_GROUP, OLD_GROUP, routingDomains } from "../../router/dialects/convert.ts";
+import { validateManifest } from "../manifests/schema-rules.ts";
 import { routerObjects } from "../router/offline-node.ts";
 import { countOf, definitionDifference } from "./definitions.ts";
 import type { MigrationDifference } from "./difference.ts";
@@ -28,12 +30,15 @@ function olderVersions(definition: StoredDefinition, inventory: Inventory): Migr
 
 function ofMain(definition: StoredDefinition, inventory: Inventory, count: number): MigrationDifference[] {
   const domains = routingDomains(inventory.objects);
-  const lost = objectsOf(definition, inventory).flatMap((object) =>
-    convert(object, "v0.2", domains).losses.map(({ field, message }): MigrationDifference => {
-      const { name, namespace = "" } = object.metadata;
-      return { kind: object.kind ?? "", name, namespace, field, message: `Lost in the conversion to v0.2: ${message}`, class: "Differs" };
-    }),
-  );
+  const lost = objectsOf(definition, inventory).flatMap((object) => {
+    const { kind = "", metadata } = object;
+    const { name, namespace = "" } = metadata;
+    const { admitted, complaints } = validateManifest(object, NETWORK_KINDS);
+    const { losses } = admitted ? convert(object, "v0.2", domains) : { losses: [] };
+    return [...complaints, ...losses].map(({ field, message }): MigrationDifference => {
+      return { kind, name, namespace, field, message: `Lost in the conversion to v0.2: ${message}`, class: "Differs" };
+    });
+  });
   return [
     definitionDifference(definition, "", "Version", `${number(count)} of OpenPERouter's main branch`),
     definitionDifference(

@@ -1,3 +1,4 @@
+import { quote } from "../../ip/error.ts";
 import { child, isObject, type JsonObject } from "../../api/admission/value.ts";
 
 export interface FieldLoss {
@@ -28,10 +29,18 @@ export function setting<Older, Newer>(spelling: {
   return spelling;
 }
 
-/** A setting with one name for each value of the older version. */
+/** A setting whose values have other names too. */
 export function named(older: string, newer: string, values: Readonly<Record<string, string>>): Spelling {
   const back = Object.fromEntries(Object.entries(values).map(([from, to]) => [to, from]));
-  return setting<string, string>({ older, newer, toNewer: (value) => values[value], toOlder: (value) => back[value] });
+  return { older, newer, toNewer: valueIn(values), toOlder: valueIn(back) };
+}
+
+function valueIn(names: Readonly<Record<string, string>>) {
+  return (value: string, lose: Lose) => {
+    if (Object.hasOwn(names, value)) return names[value];
+    lose(`Unknown value ${quote(value)}`);
+    return undefined;
+  };
 }
 
 export interface Respelled {
