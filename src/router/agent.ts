@@ -25,7 +25,7 @@ import { StatusWriter } from "../kube/status/status-writer.ts";
 import { LinkWatch, neighborController } from "./link-watcher.ts";
 import { ownIndex } from "./node-index.ts";
 import type { RouterInputs, NodeRouter, PassResult } from "./node-router.ts";
-import { secretsOf } from "./observe.ts";
+import { passwordOnly, secretsOf } from "./observe.ts";
 import type { RouterObjects } from "./model/observed.ts";
 import { readObjects } from "./dialects/read-objects.ts";
 import { onlyObserved, type PassOutcome, report, setLastUpdateTime } from "./report.ts";
@@ -294,9 +294,4 @@ class RouterAgent {
     // New links: by then FRR knows their addresses, or has missed them.
     if (done?.changes.some(({ links }) => links > 0)) return { requeueAfter: RECHECK_MS };
   }
-}
-
-function passwordOnly(secret: Secret): Secret {
-  const password = secret.data?.["password"];
-  return { metadata: secret.metadata, ...(password !== undefined && { data: { password } }) };
 }

@@ -127,3 +127,9 @@ function interfaces(links: Links, nics?: RouterState["nics"]): ObservedInterface
     return type === "" ? { name, addresses: texts } : { name, addresses: texts, kind: type };
   });
 }
+
+/** Nothing else of a Secret is kept. */
+export function passwordOnly(secret: Secret): Secret {
+  const password = secret.data?.["password"];
+  return { metadata: secret.metadata, ...(password !== undefined && { data: { password } }) };
+}

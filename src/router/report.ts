@@ -65,10 +65,7 @@ const LONGEST = { message: 4096, field: 253, condition: 32_768 };
 /** All messages together. */
 const MESSAGES = 400_000;
 
-/**
- * The status as the spec words it. When a condition flipped and when something last changed is added when it is written. `before`: what the agent reported
- * before a restart that left the router as it was.
- */
+/** The status as the spec words it, without times. `before`: what the agent reported before a restart that left the router as it was. */
 export function report(outcome: PassOutcome, frr: FrrState | undefined, overlay?: OverlayState, before?: Status): StatusReport {
   const observed = overlay?.isStarting ? before : undefined;
   const failedResources = truncateList(failed(outcome.failures), ROOM.failedResources);
