@@ -74,7 +74,7 @@ describe.each(FRR_RELEASES)("a session of FRR %s", (version) => {
     await Promise.all([near.stop(), far.stop()]);
   });
 
-  test("lives through any change that is not about it", async () => {
+  test("survives any change of other lines", async () => {
     const steady = speaker(64514, "10.0.0.1", FAR, 64599);
     const other = await FrrPass.open(far.instance, [], signal);
     await other.apply(speaker(64599, "10.0.0.99", NEAR, 64514));

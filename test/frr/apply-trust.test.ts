@@ -13,7 +13,7 @@ const network = (number: number): Fragment => ({
   lines: parse(`router bgp 64500\n address-family ipv4 unicast\n  network 10.0.0.${number}/32\n exit-address-family\nexit\n`),
 });
 
-describe.each(FRR_RELEASES)("a pass over FRR %s that leaves the reading to a later one", (version) => {
+describe.each(FRR_RELEASES)("a pass over FRR %s that does not read the running configuration", (version) => {
   let frr: FrrInNamespace;
   beforeAll(async () => {
     frr = await frrInNamespace({ version });
@@ -50,7 +50,7 @@ describe.each(FRR_RELEASES)("a pass over FRR %s that leaves the reading to a lat
     expect(await reading.finish({ repair: false })).toEqual(asIs);
   });
 
-  test("does not hide for long what a person did meanwhile", async () => {
+  test("does not hide manual changes from the next reading pass", async () => {
     await type("no network 10.0.0.1/32", "network 10.9.9.9/32");
     const trusting = await asLeft();
     await trusting.apply(network(2));

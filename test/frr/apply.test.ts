@@ -119,7 +119,7 @@ describe.each(FRR_RELEASES)("a pass over FRR %s", (version) => {
     await pass.finish();
   });
 
-  test("a line goes when the last who asks for it goes", async () => {
+  test("a line is removed with its last owner", async () => {
     const one = l3vni("red", 100, { more: announced("10.1.0.0/24") });
     const other = fragment(
       "L2VNI/red-1",
@@ -139,7 +139,7 @@ describe.each(FRR_RELEASES)("a pass over FRR %s", (version) => {
     expect(await bgpd()).toContain("route-map allowall permit 1\n");
   });
 
-  test("an unchanged router costs no line, and not even a connection to say one", async () => {
+  test("an unchanged router needs no line and no connection", async () => {
     await configured(underlay(), l3vni("red", 100));
     const pass = await open(underlay(), l3vni("red", 100));
     const connecting = vi.spyOn(frr.instance.router, "open");
@@ -149,7 +149,7 @@ describe.each(FRR_RELEASES)("a pass over FRR %s", (version) => {
     connecting.mockRestore();
   });
 
-  test("a router that lost its lines gets them again, and nothing else", async () => {
+  test("a router that lost its lines gets exactly these again", async () => {
     await configured(underlay(), l3vni("red", 100));
     await typed("router bgp 64514", "no neighbor 192.168.11.2 timers 3 9");
     const pass = await open(underlay(), l3vni("red", 100));
@@ -162,7 +162,7 @@ describe.each(FRR_RELEASES)("a pass over FRR %s", (version) => {
     expect(await bgpd()).toContain("neighbor 192.168.11.2 timers 3 9\n");
   });
 
-  describe("another AS of the default instance", () => {
+  describe("another AS number of the default instance", () => {
     test("is not sent, but requires a rebuild", async () => {
       await configured(underlay(), l3vni("red", 100), l3vni("blue", 200, { asn: 64600 }));
       const pass = await open(underlay(), l3vni("red", 100), l3vni("blue", 200, { asn: 64600 }));
@@ -197,7 +197,7 @@ describe.each(FRR_RELEASES)("a pass over FRR %s", (version) => {
     });
   });
 
-  describe("what a person typed", () => {
+  describe("a manual change", () => {
     test("is removed and reported, and our lines stay", async () => {
       await configured(underlay());
       await typed(
@@ -233,7 +233,7 @@ describe.each(FRR_RELEASES)("a pass over FRR %s", (version) => {
       });
     });
 
-    test("during the pass is found when all is read back", async () => {
+    test("during the pass is found when the configuration is read back", async () => {
       const pass = await open();
       await pass.apply(underlay());
       await typed("router bgp 64514", "no neighbor 192.168.11.2 timers 3 9", "neighbor 10.7.7.7 remote-as 64700");
@@ -244,7 +244,7 @@ describe.each(FRR_RELEASES)("a pass over FRR %s", (version) => {
       });
     });
 
-    test("does not fail a resource that it conflicts with", async () => {
+    test("does not fail a conflicting resource", async () => {
       await configured(underlay());
       await typed("router bgp 64514", "no neighbor 192.168.11.2 remote-as 64512");
       const pass = await open(underlay());
@@ -254,7 +254,7 @@ describe.each(FRR_RELEASES)("a pass over FRR %s", (version) => {
       expect(await bgpd()).toContain("neighbor 192.168.11.2 timers 10 30\n");
     });
 
-    test("as another router altogether asks for a rebuild", async () => {
+    test("of the whole router requires a rebuild", async () => {
       await configured(underlay());
       await typed("no router bgp 64514", "router bgp 64999");
       const pass = await open(underlay());
@@ -265,7 +265,7 @@ describe.each(FRR_RELEASES)("a pass over FRR %s", (version) => {
     });
   });
 
-  test("a daemon that has a line of another's as well may keep or lose it", async () => {
+  test("a copy of a line in another daemon is ignored", async () => {
     const kernel = version === "10" ? "mgmtd" : "zebra";
     const type = async (line: string) => {
       const vty = await frr.instance.router.open(kernel, signal);

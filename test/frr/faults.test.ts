@@ -55,7 +55,7 @@ describe.each(FRR_RELEASES)("with FRR %s", (version) => {
     await vi.waitFor(async () => expect(await sessions(router, signal)).toEqual([]), patient);
   });
 
-  test("a daemon that vanishes is Unreachable, and after a new start it is another", async () => {
+  test("a daemon that dies is Unreachable, and has another identity after a restart", async () => {
     const { router } = frr.instance;
     const vty = await router.vty("bgpd", signal);
     const before = await router.identity("bgpd");
@@ -67,7 +67,7 @@ describe.each(FRR_RELEASES)("with FRR %s", (version) => {
     expect(await router.identity("bgpd")).not.toBe(before);
   });
 
-  test("only root and the group frrvty come near the sockets", async () => {
+  test("only root and group frrvty can access the sockets", async () => {
     const directory = await stat(frr.instance.runDirectory);
     expect(directory.mode & 0o777).toBe(0o750);
     for (const daemon of await frr.instance.router.daemons()) {
@@ -106,25 +106,22 @@ describe.each(FRR_RELEASES)("supervision of FRR %s", (version) => {
     await frr.stop();
   });
 
-  test("daemons are given the boot file when they start", () => {
+  test("daemons start with the boot file", () => {
     const all = Object.values(complete).join("\n");
     for (const line of ["ip route 203.0.113.0/24 blackhole", " vni 200", "  receive-interval 100", " neighbor 192.0.2.2 remote-as 64513"]) {
       expect(all).toContain(`\n${line}\n`);
     }
   });
 
-  test.each(daemonsOf({ major: version === "10" ? 10 : 8 }))(
-    "%s is started anew when it is killed, and has its configuration back",
-    async (daemon) => {
-      restarted.length = 0;
-      const others = (await frr.instance.router.daemons()).filter((name) => name !== daemon);
-      const before = await Promise.all(others.map((name) => pidOf(frr, name)));
-      process.kill(await pidOf(frr, daemon), "SIGKILL");
-      await vi.waitFor(() => expect(restarted).toEqual([`${daemon} dead`]), patient);
-      await vi.waitFor(async () => expect(await configuration()).toEqual(complete), patient);
-      expect(await Promise.all(others.map((name) => pidOf(frr, name)))).toEqual(before);
-    },
-  );
+  test.each(daemonsOf({ major: version === "10" ? 10 : 8 }))("%s is restarted with its configuration when it is killed", async (daemon) => {
+    restarted.length = 0;
+    const others = (await frr.instance.router.daemons()).filter((name) => name !== daemon);
+    const before = await Promise.all(others.map((name) => pidOf(frr, name)));
+    process.kill(await pidOf(frr, daemon), "SIGKILL");
+    await vi.waitFor(() => expect(restarted).toEqual([`${daemon} dead`]), patient);
+    await vi.waitFor(async () => expect(await configuration()).toEqual(complete), patient);
+    expect(await Promise.all(others.map((name) => pidOf(frr, name)))).toEqual(before);
+  });
 
   test("reuses open connections: mgmtd drops a running commit when a session ends", async () => {
     const { router } = frr.instance;

@@ -38,7 +38,7 @@ describe.each(FRR_RELEASES)("an instance of FRR %s", (version) => {
     next.router.close();
   });
 
-  test("empties a log that has grown too large, and the daemon goes on writing to it", async () => {
+  test("truncates a log that is too large, and the daemon continues to write to it", async () => {
     const log = join(frr.options.stateDirectory, "log", "bgpd.log");
     await truncate(log, 11 * 1024 * 1024);
     const stop = new AbortController();

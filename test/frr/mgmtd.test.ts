@@ -30,7 +30,7 @@ async function configure(...lines: string[]): Promise<void> {
   vty.close();
 }
 
-test("a line of this pass that mgmtd forgets is sent again, and nobody is blamed", async () => {
+test("a line of this pass that mgmtd loses is sent again, without a failure", async () => {
   const first = await FrrPass.open(frr.instance, [], signal);
   await first.apply(vrf("red", 100));
   await first.finish();

@@ -68,7 +68,7 @@ describe.each(FRR_RELEASES)("zebra and bgpd of FRR %s", (version) => {
     for (const node of nodes) await node.stop();
   });
 
-  test("leave probe entries alone and do not advertise them, and keep a flood entry that was put back", async () => {
+  test("keep probe entries without advertising them, and keep a restored flood entry", async () => {
     await vi.waitFor(async () => expect(await knownVteps()).toContain(vtep(1)), EVENTUALLY);
     for (const index of nodes.keys()) {
       const peer = { node: "other", vtep: vtep(1 - index), key: Buffer.alloc(32), isLive: true };
@@ -84,7 +84,7 @@ describe.each(FRR_RELEASES)("zebra and bgpd of FRR %s", (version) => {
       };
       await new ProbeRoutes(netns(index), { tell: () => {} }).prepare(inputs, [{ peer: 1 - index, where: VNI, vni: local }], signal);
     }
-    // zebra adds it again by itself if it hears of it.
+    // zebra adds it again itself if it is notified.
     signalZebra("SIGSTOP");
     bridge(0, "fdb", "del", "00:00:00:00:00:00", "dev", local.vxlan, "dst", vtep(1), "self");
     const lists = [{ vxlan: local.vxlan, vteps: [vtep(1)] }];

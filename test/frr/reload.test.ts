@@ -18,20 +18,20 @@ describe.each(FRR_RELEASES)("frr-reload.py of FRR %s", (version) => {
   });
   afterAll(() => frr.stop());
 
-  test("reports what would change, and changes nothing", async () => {
+  test("reports the changes without applying them", async () => {
     expect(await reloadDifference(frr.instance, WANTED, signal)).toEqual(
       expect.arrayContaining(["router bgp 64512", " neighbor 192.0.2.2 remote-as 64513"]),
     );
     expect(await frr.instance.router.runningConfig("bgpd", signal)).not.toContain("router bgp");
   });
 
-  test("brings the router there, and then finds nothing to change", async () => {
+  test("applies the configuration, and then finds no difference", async () => {
     await reload(frr.instance, WANTED, signal);
     expect(await frr.instance.router.runningConfig("bgpd", signal)).toContain(" neighbor 192.0.2.2 remote-as 64513\n");
     expect(await reloadDifference(frr.instance, WANTED, signal)).toEqual([]);
   });
 
-  test("takes back everything for an empty configuration, and leaves the boot file alone", async () => {
+  test("removes everything for an empty configuration, and does not write the boot file", async () => {
     await writeFile(frr.instance.bootFile, WANTED);
     await reload(frr.instance, "", signal);
     expect(await frr.instance.router.runningConfig("bgpd", signal)).not.toContain("router bgp");

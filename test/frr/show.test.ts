@@ -59,7 +59,7 @@ describe.each(FRR_RELEASES)("FRR %s", (version) => {
   });
   afterAll(() => Promise.all([one.stop(), two.stop()]));
 
-  test("zebra's addresses are those of the kernel, second ones of a network and link-local ones aside", async () => {
+  test("zebra's addresses equal the kernel's, without secondary and link-local ones", async () => {
     await run("ip", "-n", one.netns, "addr", "add", "192.0.2.77/24", "dev", "eth0");
     await run("ip", "-n", one.netns, "addr", "add", "2001:db8:77::1/64", "dev", "eth0", "nodad");
     await vi.waitFor(async () => {

@@ -46,7 +46,7 @@ const state = (namespace: string) => {
   };
 };
 
-describe("somebody changes a link of ours", () => {
+describe("a foreign change of our link", () => {
   const vxlan: DesiredLink = {
     netns: "router",
     name: "vni7",
@@ -75,7 +75,7 @@ describe("somebody changes a link of ours", () => {
     "link set dev b1 type bridge stp_state 1",
     "link set dev b1 arp off",
     "link set dev b1 multicast off",
-  ])("ip %s is undone, once", async (change) => {
+  ])("ip %s is reverted once", async (change) => {
     await applyAgain();
     await applyAgain();
     const settings = () =>
@@ -114,7 +114,7 @@ describe("a rejection", () => {
     expect([...pass.have.router.keys()]).toEqual(["lo", "b1"]);
   });
 
-  test("leaves the pass fit for the next step", async () => {
+  test("does not affect the next step of the pass", async () => {
     await using pass = await LinkApplier.open(node, signal);
     await pass.apply([bridge("b1", { mtu: 999_999 })]);
     expect(await pass.apply([bridge("b1")])).toEqual({ changed: 2 });
@@ -138,7 +138,7 @@ describe("a rejection", () => {
     expect(ipJson(router, "addr show dev pe-100")).toEqual(before);
   });
 
-  test("comes too late for a link that vanished meanwhile, and the pass knows then", async () => {
+  test("of a link that vanished meanwhile updates the snapshot of the pass", async () => {
     await using pass = await LinkApplier.open(node, signal);
     await pass.apply([bridge("b1")]);
     ip(router, "link del dev b1");
@@ -170,7 +170,7 @@ describe("an interface of the node", () => {
     );
   });
 
-  test("moves with its addresses and routes, and back, as it was", async () => {
+  test("moves with its addresses and routes, and back unchanged", async () => {
     const before = state(host);
     {
       await using pass = await LinkApplier.open(node, signal);
@@ -191,7 +191,7 @@ describe("an interface of the node", () => {
     expect(state(host)).toEqual(before);
   });
 
-  test("moves there and back within one pass, as when a step is undone", async () => {
+  test("moves there and back within one pass, as in a rollback", async () => {
     const before = state(host);
     await using pass = await LinkApplier.open(node, signal);
     await pass.apply([nic]);
@@ -232,8 +232,8 @@ describe("an interface of the node", () => {
   });
 });
 
-describe("our own namespace", () => {
-  test("is the host's where none is named", async () => {
+describe("the own namespace", () => {
+  test("is the host's if none is named", async () => {
     const own: DesiredLink[] = [
       { netns: "host", name: `plt${router.slice(3, 9)}`, type: "veth", owner, peer: { netns: "router", name: "pe-1" } },
       { netns: "router", name: "pe-1", type: "veth", owner, peer: { netns: "host", name: `plt${router.slice(3, 9)}` } },
@@ -250,7 +250,7 @@ describe("our own namespace", () => {
 });
 
 describe("a namespace", () => {
-  test("is created once, with its loopback up, also when two ask at the same time", async () => {
+  test("is created once, with its loopback up, also by two concurrent callers", async () => {
     const name = `${router}n`;
     try {
       await Promise.all([ensureNamespace(name, signal), ensureNamespace(name, signal)]);
@@ -261,7 +261,7 @@ describe("a namespace", () => {
     }
   });
 
-  test("that is there already has its loopback raised when asked, and settings of its own under an old name", async () => {
+  test("that exists gets its loopback up, and its settings under an old name", async () => {
     const name = `${router}l`;
     const wanted = { "net/ipv4/conf/all/arp_accept": "1" };
     const settings = async () => {
@@ -306,7 +306,7 @@ describe("a namespace", () => {
     }
   });
 
-  test("has its settings written only where they differ, and those that the kernel lacks are named", async () => {
+  test("gets only settings that differ, and reports those that the kernel lacks", async () => {
     await using pass = await LinkApplier.open(node, signal);
     const wanted = { "net/ipv4/conf/all/forwarding": "1", "net/ipv4/conf/all/arp_accept": "1", "net/ipv4/conf/all/nosuch": "1" };
     expect(await pass.sysctls(wanted, "router")).toEqual({
@@ -319,7 +319,7 @@ describe("a namespace", () => {
     await expect(pass.sysctls({ "net/ipv4/conf/all/forwarding": "many" }, "router")).rejects.toMatchObject({ code: "Rejected" });
   });
 
-  test("has a setting that somebody changes written again, and one of several accepted values left as it is", async () => {
+  test("gets a changed setting again, and keeps another accepted value", async () => {
     await using pass = await LinkApplier.open(node, signal);
     const wanted = { "net/ipv4/conf/all/forwarding": "1", "net/ipv4/conf/all/rp_filter": "0|2" };
     await pass.sysctls(wanted, "router");
@@ -332,7 +332,7 @@ describe("a namespace", () => {
     expect(setting("all/rp_filter")).toBe("2");
   });
 
-  test("has a setting that cannot be written named with its value, and the others written all the same", async () => {
+  test("reports a setting that cannot be written with its value, and gets the others", async () => {
     await using pass = await LinkApplier.open(node, signal);
     const wanted = { "net/ipv4/conf/all/mc_forwarding": "1", "net/ipv4/conf/all/forwarding": "1" };
     expect(await pass.sysctls(wanted, "router")).toEqual({
@@ -343,7 +343,7 @@ describe("a namespace", () => {
   });
 });
 
-test("how links make their addresses is read again once there is a new link, or we have changed anything", async () => {
+test("addrgenmode is read again after a new link or a change of ours", async () => {
   const modes = new AddressModes();
   const modeOf = async (link: string) => {
     await using pass = await LinkApplier.open(node, signal, modes);

@@ -61,13 +61,13 @@ describe("a batch", () => {
     expect(replies).toMatchObject([[{ ifalias: "rack 7 'left' ? ? ? ? link del dev lo" }]]);
   });
 
-  test("that hangs is killed when its time is over", async () => {
+  test("that hangs is killed at its deadline", async () => {
     await using batch = new Batch(namespace, never, 200);
     await expect(batch.run(hang, [])).rejects.toMatchObject({ name: "KernelError", code: "Timeout", namespace });
     expect(await batch.run([], [args("addr show dev lo")])).toMatchObject({ replies: [[{ ifname: "lo" }]] });
   });
 
-  test("that hangs is killed when it is no longer wanted", async () => {
+  test("that hangs is killed when it is aborted", async () => {
     const stop = new AbortController();
     await using batch = new Batch(namespace, stop.signal);
     const running = batch.run(hang, []);
@@ -77,7 +77,7 @@ describe("a batch", () => {
     await expect(batch.run([], [args("addr show dev lo")])).rejects.toBe(reason);
   });
 
-  test("cannot be in a namespace that is not there", async () => {
+  test("cannot run in a missing namespace", async () => {
     await using batch = new Batch(`${namespace}x`, never);
     await expect(batch.run([], [args("addr")])).rejects.toMatchObject({
       code: "Unreachable",

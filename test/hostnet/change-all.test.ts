@@ -44,7 +44,7 @@ test("a thousand lines are one process, and no lines are none", async () => {
   expect(await changeAll([], { signal: never, namespace: "plt-not-there" })).toEqual(new Map());
 });
 
-test("a line that ip cannot parse is an error, since the lines after it were not tried", async () => {
+test("a line that ip cannot parse is an error, since the lines after it were not run", async () => {
   await expect(changeAll([args("addr add 192.0.2.300/32 dev b0")], { signal: never, namespace })).rejects.toMatchObject({
     name: "KernelError",
     code: "Rejected",

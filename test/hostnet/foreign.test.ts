@@ -36,7 +36,7 @@ async function found(): Promise<string[]> {
   return objects.map(({ object, netns, text }) => `${netns} ${object}: ${text}`);
 }
 
-test("finds nothing on a node as it usually is, with filters of others", async () => {
+test("finds nothing on a usual node with foreign filters", async () => {
   const filters = `
     table ip kube-proxy { chain f { type filter hook forward priority 0; policy drop; iifname "host-110" drop; }; }
     table inet filter { chain f { type filter hook forward priority 0; policy drop; iifname "docker0" drop; }; }`;

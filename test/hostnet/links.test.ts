@@ -14,7 +14,7 @@ beforeAll(() => {
 afterAll(() => namespaces.remove());
 
 test(
-  "between any two states the kernel gets what was wanted, nothing is left to do, and what is not ours is as before",
+  "any state becomes any other in the kernel, without remaining steps and without changes of foreign links",
   async () => {
     const [host = "", router = ""] = namespaces.names;
     await expect(checkTransitions({ host, router }, states({ vrfs: false }), COURSE)).resolves.toBeUndefined();

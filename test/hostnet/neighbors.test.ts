@@ -32,7 +32,7 @@ afterAll(() => {
   for (const name of [router, host]) ip("netns", "del", name);
 });
 
-test("a stale neighbor that answers is known again, one that does not is forgotten, and those of other links are left alone", async () => {
+test("a stale neighbor that answers becomes reachable, one that does not is removed, and those of other links stay", async () => {
   const [{ address = "" } = {}] = JSON.parse(ip("-n", host, "-j", "link", "show", "eth0")) as { address?: string }[];
   ip("-n", router, "neigh", "add", "192.0.2.10", "dev", "br-pe-110", "lladdr", address, "nud", "stale");
   ip("-n", router, "neigh", "add", "192.0.2.66", "dev", "br-pe-110", "lladdr", "02:00:00:00:00:66", "nud", "stale");

@@ -54,7 +54,7 @@ async function startOvs(): Promise<void> {
   vsctl("add-br", "br-ovs", "--", "set", "bridge", "br-ovs", "datapath_type=netdev");
 }
 
-test("without Open vSwitch a leg that needs it is rejected by name, and everything else is applied", async () => {
+test("without Open vSwitch a veth that needs it is rejected by name, and everything else is applied", async () => {
   expect(await ovsAnswers(signal)).toBe(false);
   await using pass = await LinkApplier.open(node, signal);
   const { changed, rejected } = await pass.apply([attached, far]);
@@ -67,7 +67,7 @@ test("without Open vSwitch a leg that needs it is rejected by name, and everythi
   expect(await pass.remove([near, far, { netns: "host", name: "br-ovs" }])).toEqual({ changed: 1 });
 });
 
-test("a leg becomes a port of a bridge, is put back, and leaves the bridge as it was", async () => {
+test("a veth becomes a port of a bridge, is restored, and leaves the bridge unchanged", async () => {
   await startOvs();
   {
     await using pass = await LinkApplier.open(node, signal);

@@ -26,7 +26,7 @@ function runs(fixture: string, ...args: string[]): Promise<{ code: number; stdou
 }
 
 test(
-  "the same holds with VRFs and dummies, on a kernel that has them",
+  "any state with VRFs and dummies becomes any other, on a kernel that has them",
   async () => {
     expect(await runs("with-vrfs.ts", String(SEED), String(RUNS))).toEqual({ code: 0, stdout: `${RUNS} transitions\n`, stderr: "" });
   },

@@ -42,7 +42,7 @@ afterEach(async () => {
 const inRouter = (...command: string[]) => execFileSync("ip", ["netns", "exec", router, ...command]);
 const rung = () => vi.waitFor(() => expect(rings).toBeGreaterThan(0), { timeout: 60_000 });
 
-test("the bell rings for links and addresses of either namespace", async () => {
+test("changes of links and addresses in either namespace are notified", async () => {
   ip(host, "link add b0 type bridge");
   await rung();
   rings = 0;
@@ -55,13 +55,13 @@ test.each([
   ["forwarding", () => inRouter("sysctl", "-qw", "net.ipv4.ip_forward=1")],
   ["rp_filter of an interface", () => inRouter("sysctl", "-qw", "net.ipv4.conf.lo.rp_filter=1")],
   ["a policy rule", () => ip(router, "rule add pref 5 ipproto udp dport 4789 blackhole")],
-])("the bell rings for %s in the router's namespace", async (_what, change) => {
+])("a change of %s in the router's namespace is notified", async (_what, change) => {
   change();
   await rung();
   expect(restarts).toEqual([]);
 });
 
-test("a watch that was killed is started again, and rings for what it may have missed", async () => {
+test("a killed watch is restarted, and notifies once for missed changes", async () => {
   process.kill(monitorOf(router), "SIGKILL");
   await rung();
   expect(restarts).toMatchObject([{ code: "Unreachable", namespace: router, text: "ip monitor ended" }]);
@@ -70,7 +70,7 @@ test("a watch that was killed is started again, and rings for what it may have m
   await rung();
 });
 
-test("a watch that is slow to start rings when it listens: what changes after that is never missed", async () => {
+test("a watch that is slow to start notifies when it listens, so that no change is missed", async () => {
   const directory = await mkdtemp(join(tmpdir(), "plumbline-links-"));
   onTestFinished(() => rm(directory, { recursive: true }));
   await writeFile(join(directory, "ip"), `#!/bin/sh\nsleep 1\nexec env PATH='${process.env["PATH"]}' ip "$@"\n`, { mode: 0o755 });
@@ -87,7 +87,7 @@ test("a watch that is slow to start rings when it listens: what changes after th
   await slow;
 });
 
-test("the watches end when they are no longer wanted", async () => {
+test("the watches end with the signal", async () => {
   const monitors = [monitorOf(host), monitorOf(router)];
   stop.abort();
   await watching;
@@ -124,7 +124,7 @@ function monitorOf(namespace: string): number {
   return Number(pid);
 }
 
-test("service addresses that live on ring no bell; one that goes does", async () => {
+test("refreshed service addresses are not notified, and a removed one is", async () => {
   ip(host, "link add b0 type bridge");
   await rung();
   const keep = "addr replace 192.0.2.100/32 dev b0 scope host valid_lft 25 preferred_lft 0 metric 26740";

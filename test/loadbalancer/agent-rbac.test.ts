@@ -129,7 +129,7 @@ const eventually = (expectation: () => Promise<void>) => vi.waitFor(expectation,
 const create = <T extends KubeObject>(kind: Kind<T>, name: string, spec: object, namespace = metallb) =>
   admin.resource(kind).create({ metadata: { name, namespace }, spec } as never, { signal });
 
-test("with the rights of the chart the agent does all of its work, and is refused nothing", async () => {
+test("with the permissions of the chart the agent does all of its work without a Forbidden", async () => {
   const before = await forbiddenRequests();
   await startAgent();
   const peer = { myASN: 64513, peerASN: 64512, peerAddress: "192.0.2.1", passwordSecret: { name: "tor" } };
@@ -170,7 +170,7 @@ test("with the rights of the chart the agent does all of its work, and is refuse
   expect(await forbiddenRequests()).toBe(before);
 });
 
-test("a missing RBAC right keeps the result, and the condition's reason says why it is old", async () => {
+test("a missing RBAC permission keeps the result, and the condition has the reason", async () => {
   const kind: Kind<KubeObject & { rules: { resources: string[] }[] }> = {
     group: "rbac.authorization.k8s.io",
     version: "v1",
@@ -185,7 +185,7 @@ test("a missing RBAC right keeps the result, and the condition's reason says why
 
   await roles.patch(role, { rules: rules.filter(({ resources }) => !resources.includes("secrets")) }, { signal });
   await create(BGPPeer, "second", { myASN: 64513, peerASN: 64512, peerAddress: "192.0.2.2", passwordSecret: { name: "other" } });
-  // It costs nobody else anything.
+  // It does not affect others.
   await create(BGPPeer, "third", { myASN: 64513, peerASN: 64512, peerAddress: "192.0.2.3" });
   await eventually(async () => {
     const { result, conditions, resources } = (await state()) ?? {};
@@ -208,11 +208,11 @@ test("a missing RBAC right keeps the result, and the condition's reason says why
 const annotations = (node: string) => ({ "plumbline.dev/node": node });
 const report = (name: string, node: string, namespace = "shop") => ({ metadata: { name, namespace, annotations: annotations(node) } });
 
-describe("what it may not", () => {
+describe("forbidden for an agent", () => {
   const forbidden = expect.objectContaining({ code: "Forbidden" }) as Error;
   const denied = expect.objectContaining({ code: "Invalid", message: expect.stringContaining("of its own node") as string }) as Error;
 
-  test("it writes no Service and no configuration, and reads no Secret elsewhere", async () => {
+  test("writing Services and configuration, and reading Secrets of other namespaces", async () => {
     await create(Service, "api", { type: "LoadBalancer", ports: [{ port: 80 }] }, "shop");
     const client = agentOf("worker0");
     const service = { name: "api", namespace: "shop" };

@@ -70,8 +70,8 @@ describe("two Services that share an address", () => {
   });
 });
 
-describe("pools for some", () => {
-  test("come before pools for all, in the order of their priority, and the next when one is full", async () => {
+describe("pools with a serviceAllocation", () => {
+  test("are used before generic pools, by priority, and the next one when one is full", async () => {
     await cluster.pool("a-late", ["192.0.2.20/32"], forShop(20));
     await cluster.pool("b-early", ["192.0.2.30/32"], forShop(10));
     await cluster.pool("c-without", ["192.0.2.40/32"], forShop(0));
@@ -87,7 +87,7 @@ describe("pools for some", () => {
     }
   });
 
-  test("are for Services with a label, and one that gets it later is served later", async () => {
+  test("select Services by label, and a Service that gets the label later is served then", async () => {
     await cluster.pool("labeled", ["192.0.2.60/32"], { serviceAllocation: { serviceSelectors: [{ matchLabels: { tier: "gold" } }] } });
     await cluster.service("web");
     await eventually(async () => expect((await cluster.events("web")).join("\n")).toMatch(/AllocationFailed: .*labeled/));
@@ -95,7 +95,7 @@ describe("pools for some", () => {
     await cluster.hasAddresses("web", "192.0.2.60");
   });
 
-  test("let go of a Service whose Namespace is for them no more", async () => {
+  test("release the address of a Service whose Namespace no longer matches", async () => {
     await label("shop");
     await cluster.pool("team", ["192.0.2.70/32"], { serviceAllocation: { namespaceSelectors: [{ matchLabels: { team: "shop" } }] } });
     await cluster.pool("z-for-all", ["192.0.2.80/32"]);
@@ -108,7 +108,7 @@ describe("pools for some", () => {
 });
 
 describe("a Service that prefers both families", () => {
-  test("has both from one pool that has both, though another comes before it", async () => {
+  test("gets both from one pool that has both, although another pool sorts first", async () => {
     await cluster.pool("a-four", ["192.0.2.10/32"]);
     await cluster.pool("b-six", ["2001:db8:1::/128"]);
     await cluster.pool("c-both", ["192.0.2.20/32", "2001:db8::/128"]);
@@ -118,7 +118,7 @@ describe("a Service that prefers both families", () => {
     expect(await poolOf("web")).toBe("c-both");
   });
 
-  test("has one of its first family where no pool has both", async () => {
+  test("gets one of its first family if no pool has both", async () => {
     await cluster.pool("a-six", ["2001:db8::/128"]);
     await cluster.pool("b-four", ["192.0.2.10/32"]);
     await cluster.knowsPool("b-four");
@@ -127,7 +127,7 @@ describe("a Service that prefers both families", () => {
     expect(await poolOf("web")).toBe("b-four");
   });
 
-  test("has one of its first family, be that IPv6", async () => {
+  test("gets one of its first family, also if that is IPv6", async () => {
     await cluster.pool("a-four", ["192.0.2.10/32"]);
     await cluster.pool("b-six", ["2001:db8::/128"]);
     await cluster.knowsPool("b-six");
@@ -136,7 +136,7 @@ describe("a Service that prefers both families", () => {
     expect(await poolOf("web")).toBe("b-six");
   });
 
-  test("has one of its second family where there is nothing else", async () => {
+  test("gets one of its second family if there is no other", async () => {
     await cluster.pool("six", ["2001:db8::/128"]);
     await prefer();
     await cluster.hasAddresses("web", "2001:db8::");
@@ -152,7 +152,7 @@ describe("a Service that prefers both families", () => {
     expect(await poolOf("web")).toBe("growing");
   });
 
-  test("has both from another pool when its own loses a family", async () => {
+  test("gets both from another pool when its own loses a family", async () => {
     await cluster.pool("a-shrinking", ["192.0.2.10/32", "2001:db8::/128"]);
     await prefer();
     await cluster.hasAddresses("web", "192.0.2.10", "2001:db8::");
@@ -163,8 +163,8 @@ describe("a Service that prefers both families", () => {
   });
 });
 
-describe("pools that go", () => {
-  test("one that comes back under another name has its Services again, each with its address", async () => {
+describe("deleted pools", () => {
+  test("a pool that is recreated under another name keeps its Services and their addresses", async () => {
     await cluster.pool("old", ["192.0.2.10-192.0.2.11"]);
     await cluster.service("web");
     await cluster.hasAddresses("web", "192.0.2.10");

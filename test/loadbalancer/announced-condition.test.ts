@@ -19,9 +19,9 @@ let controller: Running;
 beforeAll(async () => {
   cluster = await BalancedCluster.start("lb-announced");
   for (const name of ["n1", "n2"]) await member(name);
-  // Of this node nobody hears anything.
+  // This node does not report.
   await cluster.client.resource(Node).create({ metadata: { name: "n3" } }, { signal });
-  // Nobody renews the members' Leases.
+  // The Leases of the members are not renewed.
   controller = cluster.controller("controller", { silenceMs: 600_000 });
 });
 afterAll(async () => {
@@ -211,7 +211,7 @@ test("last good versions on nodes count, also for a new controller; a peer that 
   const both = "BGP: 2 nodes announce it, 1 not (speakerNotReporting)";
   await eventually(async () => expect(await announced("kept")).toMatchObject({ status: "True", message: both }));
 
-  // The advertisement names a community that nobody has defined; both nodes go on without it.
+  // The advertisement names an undefined community; both nodes continue without it.
   for (const node of ["n1", "n2"]) await speaks(node, "Invalid", "kept");
   await cluster.client.resource(BGPAdvertisement).patch(inMetallb("kept"), { spec: { communities: ["unheard-of"] } }, { signal });
   await controller.stop();

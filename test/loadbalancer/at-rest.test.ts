@@ -75,7 +75,7 @@ async function versions(): Promise<string[]> {
 const reported = async () => (await versions()).filter((line) => !line.startsWith("Configuration"));
 const names = async () => (await versions()).map((line) => line.replace(/ \d+$/, ""));
 
-test("there is something of every kind to write about", async () => {
+test("every kind of status exists", async () => {
   await eventually(async () =>
     expect(await names()).toEqual([
       "BGPSessionStatus metallb-system/worker0-nobody",
@@ -130,14 +130,14 @@ interface Disturbance {
 }
 
 const disturbances: Record<string, Disturbance> = {
-  "configuration is touched and means the same, again and again": {
+  "configuration is rewritten with the same meaning": {
     happens: async () => {
       for (const value of ["one", "two", "three"]) {
         for (const [kind, name] of configuration) await cluster.patch(kind, name, touch(value));
       }
     },
   },
-  "endpoints come, go and move between nodes that have some": {
+  "endpoints change on nodes that keep some": {
     happens: async () => {
       for (const name of ["web", "near", "late"]) {
         await cluster.endpoints(name, ["worker0", "worker1", "worker0"]);
@@ -145,7 +145,7 @@ const disturbances: Record<string, Disturbance> = {
       }
     },
   },
-  "nodes say that they live": {
+  "nodes renew their heartbeats": {
     happens: async () => {
       for (const second of [1, 2, 3]) {
         for (const { name } of cluster.nodes) {
@@ -157,14 +157,14 @@ const disturbances: Record<string, Disturbance> = {
       await cluster.client.resource(Node).patch({ name: "worker0" }, touch("yes"), { signal });
     },
   },
-  "FRR is asked time and again, and says the same": {
+  "FRR is polled and returns the same": {
     afterMs: 500,
     happens: async () => {
       const before = await polls();
       await eventually(async () => expect(await polls()).toBeGreaterThan(before + 20));
     },
   },
-  "Secrets, ConfigMaps, Namespaces and Services change that are none of ours": {
+  "unrelated Secrets, ConfigMaps, Namespaces and Services change": {
     happens: async () => {
       const metadata = { name: "unrelated", namespace: METALLB };
       await cluster.client.resource(Secret).create({ metadata, data: { password: btoa("x") } }, { signal });
@@ -181,7 +181,7 @@ const disturbances: Record<string, Disturbance> = {
       await cluster.patch(Service, "web", touch("yes"), "shop");
     },
   },
-  "the speakers are started anew": {
+  "the speakers restart": {
     afterMs: 4_000,
     happens: async () => {
       for (const node of cluster.nodes) {
@@ -190,7 +190,7 @@ const disturbances: Record<string, Disturbance> = {
       }
     },
   },
-  "the controller is started anew": {
+  "the controller restarts": {
     afterMs: 4_000,
     happens: async () => {
       await controller[Symbol.asyncDispose]();
@@ -199,14 +199,14 @@ const disturbances: Record<string, Disturbance> = {
   },
 };
 
-describe("not one of them is written when", () => {
+describe("no status is written when", () => {
   test.each(Object.entries(disturbances))("%s", async (_, { happens, afterMs = 2_000 }) => {
     const before = await versions();
     expect(await cluster.writesDuring(happens, afterMs)).toEqual([]);
     expect(await versions()).toEqual(before);
   });
 
-  test("interfaces are listed in another order, apart from the generation that was looked at", async () => {
+  test("interfaces are listed in another order, apart from the observedGeneration", async () => {
     const before = await reported();
     const reorder = () => cluster.patch(L2Advertisement, "segment", { spec: { interfaces: ["eth1", "eth0"] } });
     expect((await cluster.writesDuring(reorder, 1_500, 2)).toSorted()).toEqual([

@@ -95,7 +95,7 @@ describe.each(FRR_RELEASES)("FRR %s has a session", (version) => {
 
   beforeAll(async () => {
     [near, far] = await Promise.all([frrInNamespace({ version, bgpPort: 0 }), frrInNamespace({ version })]);
-    // A router on the wire, which far is to near, would give near another address, and that address is nobody's neighbor.
+    // A router on the wire, which far is to near, would give near another address, and that address is not a configured neighbor.
     for (const { netns } of [near, far]) await run("ip", "netns", "exec", netns, "sysctl", "-qw", "net.ipv6.conf.default.autoconf=0");
     for (const { wire } of wired) ip(near.netns, `link add wire${wire} type veth peer name wire${wire} netns ${far.netns}`);
     for (const [{ netns }, own, other] of [
@@ -155,7 +155,7 @@ describe.each(FRR_RELEASES)("FRR %s has a session", (version) => {
   };
   const spoken = (neighbor: string) => poll.sessions?.find((session) => session.neighbor === neighbor);
 
-  test("however its peers want it, all of them at once", () => {
+  test("with all options of its peers at once", () => {
     expect(applied).toMatchObject({ failures: [], drift: [] });
   });
 
@@ -165,7 +165,7 @@ describe.each(FRR_RELEASES)("FRR %s has a session", (version) => {
     await expect.poll(() => heard(line.split(" ")[0] ?? ""), PATIENT).toEqual(expected);
   });
 
-  test("that is told of when the other side ends it, in its words, and when FRR itself does not answer", async () => {
+  test("that is reported when the other side closes it, with its reason, and when FRR does not answer", async () => {
     expect(spoken("10.255.0.2")?.since).toMatch(/^\d{4}-.*Z$/);
     rung = [];
 

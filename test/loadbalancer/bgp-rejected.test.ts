@@ -12,7 +12,7 @@ const WEB: Advertised = { prefix: parsePrefix("10.0.0.1/32"), advertisement: "ad
 const GOOD = peer("good", { address: "192.168.11.2" });
 const bad = (password: string) => peer("bad", { address: "192.168.11.3", password });
 
-describe.each(FRR_RELEASES)("what FRR %s refuses", (version) => {
+describe.each(FRR_RELEASES)("a rejection of FRR %s", (version) => {
   let frr: FrrInNamespace;
   beforeAll(async () => {
     frr = await frrInNamespace({ version, bgpPort: 0 });
@@ -25,7 +25,7 @@ describe.each(FRR_RELEASES)("what FRR %s refuses", (version) => {
     return (config: Config) => speaker.apply({ config, node: NODE, services: new Map([["shop/web", [WEB]]]) }, signal);
   };
 
-  test("of a peer is that peer's failure in FRR's words, and the other peer and the Service are as asked", async () => {
+  test("fails its peer with FRR's message, and the other peer and the Service are applied", async () => {
     const { failures } = await newSpeaker()(config({ peers: [bad("two words"), GOOD] }));
     expect(failures).toEqual([
       {
@@ -45,7 +45,7 @@ describe.each(FRR_RELEASES)("what FRR %s refuses", (version) => {
     expect(await running()).not.toContain("neighbor 192.168.11.3");
   });
 
-  test("of a new form leaves the old one, also over a restart of the speaker", async () => {
+  test("of a new version keeps the old one, also over a restart of the speaker", async () => {
     const first = speakerOn(frr);
     const apply = (speaker: typeof first, config: Config) => speaker.speaker.apply({ config, node: NODE, services: new Map() }, signal);
     expect((await apply(first, config({ peers: [bad("word"), GOOD] }))).failures).toEqual([]);
@@ -58,17 +58,20 @@ describe.each(FRR_RELEASES)("what FRR %s refuses", (version) => {
     expect(await running()).toContain("neighbor 192.168.11.3 password word\n");
   });
 
-  test.each(["a\nrouter bgp 666", "tail ", "\u0007"])("a password that is more than a word never reaches it: %j", async (password) => {
-    const { failures } = await newSpeaker()(config({ peers: [bad(password), GOOD] }));
-    expect(failures).toMatchObject([
-      { kind: "BGPPeer", name: "bad", message: expect.stringMatching(/^FRR rejected it: a line for FRR/) as string },
-    ]);
-    expect(failures[0]?.message).not.toContain("666");
-    expect(await running()).not.toMatch(/666|neighbor 192\.168\.11\.3/);
-  });
+  test.each(["a\nrouter bgp 666", "tail ", "\u0007"])(
+    "is avoided for a password with more than a word, which is never sent: %j",
+    async (password) => {
+      const { failures } = await newSpeaker()(config({ peers: [bad(password), GOOD] }));
+      expect(failures).toMatchObject([
+        { kind: "BGPPeer", name: "bad", message: expect.stringMatching(/^FRR rejected it: a line for FRR/) as string },
+      ]);
+      expect(failures[0]?.message).not.toContain("666");
+      expect(await running()).not.toMatch(/666|neighbor 192\.168\.11\.3/);
+    },
+  );
 
-  describe("and what it takes of the extras", () => {
-    test("lets in what they let in, in the place where all was denied", async () => {
+  describe("of raw lines", () => {
+    test("does not occur if they permit inbound routes instead of the default deny", async () => {
       const apply = newSpeaker();
       await apply(config({ peers: [GOOD] }));
       const extras =
@@ -81,7 +84,7 @@ describe.each(FRR_RELEASES)("what FRR %s refuses", (version) => {
       expect(await running()).not.toContain("prefix-list nets");
     });
 
-    test("is nothing when a line of them is wrong, and all else stays", async () => {
+    test("in one line removes all of them, and other lines stay", async () => {
       const { failures } = await newSpeaker()(config({ peers: [GOOD], extras: "route-map x permit 10\nexit\nno such line\n" }));
       expect(failures).toMatchObject([{ kind: "ConfigMap", name: "bgpextras", namespace: "metallb-system", reason: "ApplicationFailed" }]);
       expect(await running()).not.toContain("route-map x ");

@@ -102,7 +102,7 @@ exit
     for (const [index, { upMs }] of before.entries()) expect(after[index]?.upMs).toBeGreaterThan(upMs);
   };
 
-  test("one more Service among ten thousand is one line, and one less is one too", async () => {
+  test("adding or removing one of ten thousand Services takes one line", async () => {
     await withoutReset(async () => {
       services.set("shop/more", [offer("172.31.0.1/32")]);
       expect(await onFrr.speaker.apply(steadily(), signal)).toEqual({ failures: [], changed: 1, drift: [] });
@@ -125,7 +125,7 @@ exit
     });
   });
 
-  test("lives through any change that is not about it", async () => {
+  test("survives any change of other lines", async () => {
     await withoutReset(async () => {
       for (const wanted of fc.sample(speakers, { seed: 7, numRuns: 20 })) {
         const others = [...wanted.config.peers.values()].filter(({ vrf, myAsn }) => vrf !== "" || myAsn === STEADY.myAsn);
@@ -138,7 +138,7 @@ exit
     });
   });
 
-  test("a peer gets no prefix that is not for it", async () => {
+  test("a peer gets no prefix of other peers", async () => {
     const hidden = new Map([
       ["shop/web", [offer("172.16.0.1/32")]],
       ["shop/secret", [offer("172.16.0.2/32", { peers: new Set(["someone-else"]) })]],
@@ -148,7 +148,7 @@ exit
     expect((await route("172.16.0.2/32")).paths).toBeUndefined();
   });
 
-  test("an instance is created again with all that it announces, and the other instances stay as they are", async () => {
+  test("a recreated instance announces everything again, and other instances stay unchanged", async () => {
     const peers = [STEADY, peer("green", { address: "10.255.9.2", peerAsn: 64599, vrf: "green" })];
     const few = new Map([["shop/web", [offer("172.16.0.1/32")]]]);
     const wanted = steadily({ config: config({ peers }), services: few });
@@ -179,7 +179,7 @@ exit
     await expect.poll(lacking, { timeout: 60_000 }).toEqual(["10.254.0.2"]);
   });
 
-  test("another AS ends it, and all is announced again from the new one", async () => {
+  test("another AS number resets it, and everything is announced again", async () => {
     const other = await FrrPass.open(far.instance, [], signal);
     await other.apply({
       owner: "Underlay/far",

@@ -41,7 +41,7 @@ test("an API server outage, also one that returns with old data, changes no addr
   expect(services).toEqual([]);
 });
 
-test("pools that cannot be read for a while cost no Service its address, and change no result", async () => {
+test("pools that cannot be read for a while change no address and no result", async () => {
   const before = await all();
   const crd: Kind<KubeObject & { spec: { versions: { served: boolean }[] } }> = {
     group: "apiextensions.k8s.io",

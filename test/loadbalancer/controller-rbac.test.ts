@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => cluster.stop());
 
-test("with the rights of the chart the controller does all of its work, and is refused nothing", async () => {
+test("with the permissions of the chart the controller does all of its work without a Forbidden", async () => {
   const before = await forbiddenRequests();
   const admin = cluster.client;
   await admin.resource(Node).create({ metadata: { name: "mute" } }, { signal });
@@ -56,7 +56,7 @@ test("with the rights of the chart the controller does all of its work, and is r
       ["web-mute", "AgentNotReporting"],
     ]);
     expect((await cluster.readService("web")).status?.conditions).toMatchObject([{ type: "metallb.io/Announced", status: "False" }]);
-    // Nobody looks for configuration there, and whoever wrote it is told so.
+    // Configuration there has no effect, and its author gets a warning.
     const recorded = (await admin.resource(Event).list({ namespace: "shop", signal })).items.filter(
       ({ reason }) => reason === "Ineffective",
     );
@@ -73,7 +73,7 @@ test("with the rights of the chart the controller does all of its work, and is r
   await controller.stop();
 });
 
-test("it changes no Service and no pool, only what it reports on them, and reads no Secret of the configuration", async () => {
+test("it may change only the status of Services and pools, and read no Secret of the configuration", async () => {
   const client = restricted();
   const tries = [
     () => client.resource(Service).patch({ name: "web", namespace: "shop" }, { spec: { externalTrafficPolicy: "Local" } }, { signal }),

@@ -90,7 +90,7 @@ describe("ConfigurationState controller", () => {
     expect((await state("controller")).metadata.labels).toEqual({ "metallb.io/component-type": "controller" });
   });
 
-  test("says Invalid with every error, in the words of the documents, and Valid once they are gone", async () => {
+  test("is Invalid with every error as documented, and Valid once they are fixed", async () => {
     await cluster.pool("client1-pool", ["192.168.10.0/24"]);
     await eventually(async () => expect((await counts("client1-pool"))?.claims).toHaveLength(1));
     await cluster.pool("client2-pool", ["192.168.10.100/32"]);

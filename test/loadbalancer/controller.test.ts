@@ -114,7 +114,7 @@ describe("addresses", () => {
     await cluster.hasAddresses("web", "192.0.2.62");
   });
 
-  test("two families are given where a Service wants two, and the second is added when the pool gets one", async () => {
+  test("a dual-stack Service gets two families, and the second is added when the pool gets it", async () => {
     await cluster.pool("dual", ["192.0.2.60/30"]);
     await cluster.service("prefers", { ipFamilyPolicy: "PreferDualStack" });
     await cluster.hasAddresses("prefers", "192.0.2.60");
@@ -185,7 +185,7 @@ describe("addresses", () => {
 });
 
 describe("pools that change", () => {
-  test("one that is gone has its Services served by another; without any they have nothing", async () => {
+  test("the Services of a deleted pool get addresses of another, or none without a pool", async () => {
     await cluster.pool("a-going", ["192.0.2.110/32"]);
     await cluster.pool("b-staying", ["192.0.2.120/32"]);
     await cluster.service("web");
@@ -199,7 +199,7 @@ describe("pools that change", () => {
     expect(await poolOf("web")).toBeUndefined();
   });
 
-  test("one that becomes invalid goes on as it was, also with a controller that never saw it so; one that never was good gives nothing", async () => {
+  test("a pool that becomes invalid keeps its last good version, also with a new controller, and one without a good version allocates nothing", async () => {
     await cluster.pool("breaking", ["192.0.2.130-192.0.2.131"]);
     await cluster.pool("never-good", ["192.0.2.135/32", "garbage"]);
     await cluster.service("web");
@@ -232,7 +232,7 @@ describe("pools that change", () => {
     expect(await cluster.addresses("web")).toEqual(["192.0.2.130"]);
   });
 
-  test("one that is for some namespaces is for those, also when a namespace gets its label later", async () => {
+  test("a pool with namespaces serves only those, also a namespace that gets its label later", async () => {
     await cluster.pool("labeled", ["192.0.2.140/32"], {
       serviceAllocation: { namespaceSelectors: [{ matchLabels: { team: "shop" } }] },
     });

@@ -106,7 +106,7 @@ const heardBy = async (vrf: string) => (await host(vrf).do(["vtysh", "-c", "show
 const speaker = async () =>
   (await api.client.resource(ConfigurationState).get("speaker-node1", { namespace: METALLB_NAMESPACE, signal })).status;
 
-test("one address in two VRFs is two peers, two sessions and two objects, and each router is told of the service", async () => {
+test("one address in two VRFs has two peers, two sessions and two status objects, and each router gets the Service", async () => {
   await create(IPAddressPool, "pool", { spec: { addresses: ["10.20.0.0/24"] } });
   await create(BGPAdvertisement, "ad", { spec: {} });
   await create(BFDProfile, "fast", { spec: {} });
@@ -136,7 +136,7 @@ test("a service for the peers of one VRF is withdrawn in the other", async () =>
   await expect.poll(() => heardBy("red"), EVENTUALLY).toBe(true);
 });
 
-test("a session that falls in one VRF leaves the other as it was", async () => {
+test("a session that goes down in one VRF does not affect the other", async () => {
   const since = await sinceOf("node1-blue");
   await redSays("neighbor 10.255.0.1 shutdown");
   await expect
@@ -151,7 +151,7 @@ test("a session that falls in one VRF leaves the other as it was", async () => {
   expect(await sinceOf("node1-blue")).toBe(since);
 });
 
-test("what is withdrawn while a session comes up is withdrawn there too", async () => {
+test("a prefix that is withdrawn while a session comes up is withdrawn there too", async () => {
   await redSays("neighbor 10.255.0.1 shutdown");
   await expect.poll(sessions, EVENTUALLY).not.toContain("node1-red red 10.255.0.2 Established N/A");
   await redSays("no neighbor 10.255.0.1 shutdown");
@@ -161,7 +161,7 @@ test("what is withdrawn while a session comes up is withdrawn there too", async 
   await expect.poll(() => heardBy("red"), EVENTUALLY).toBe(false);
 });
 
-test("a peer that is gone takes its session and its object, and the other VRF keeps its own", async () => {
+test("a deleted peer loses its session and status, and the other VRF keeps its own", async () => {
   const since = await sinceOf("node1-blue");
   await api.client.resource(BGPPeer).delete({ name: "red", namespace: METALLB_NAMESPACE }, { signal });
   await expect.poll(sessions, EVENTUALLY).toEqual(["node1-blue blue 10.255.0.2 Established Up"]);
@@ -169,7 +169,7 @@ test("a peer that is gone takes its session and its object, and the other VRF ke
   expect(await heardBy("blue")).toBe(true);
 });
 
-test("a VRF that the node does not have is waited for, in FRR's words, and when it comes so does the session", async () => {
+test("a missing VRF is reported with FRR's message, and the session comes up when the VRF exists", async () => {
   await create(BGPPeer, "green", peer("green"));
   await expect.poll(async () => (await sessionOf("node1-green"))?.lastResetReason, EVENTUALLY).toBe("Waiting for VRF to be initialized");
   expect(await speaker()).toMatchObject({ result: "Valid", lastError: "" });

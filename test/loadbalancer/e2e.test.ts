@@ -26,15 +26,15 @@ describe("announcing", () => {
 describe("planned changes", () => {
   plannedTests(lab);
 });
-describe("losses", () => {
+describe("failures", () => {
   lossTests(lab);
 });
 
-test("all along, no address of the segment was on two nodes, and never did two machines answer for one", () => {
+test("at no time an address of the segment was on two nodes, or two machines answered for one", () => {
   expect(lab().addressHistory.turns.length).toBeGreaterThan(0);
   expect(lab().addressHistory.overlaps).toEqual([]);
 });
 
-describe("strangers", () => {
+describe("other machines", () => {
   strangerTests(lab);
 });

@@ -53,7 +53,7 @@ const atNeighbors = async (line: string) => {
     );
 };
 
-test("each session reports how many prefixes it should send, and how many it was seen to send", async () => {
+test("each session reports the number of wanted and of sent prefixes", async () => {
   await allUp();
   await bothAnnounce("web");
   expect(await cluster.show("bgp ipv4 unicast")).toContain(await addressOf("web"));
@@ -81,7 +81,7 @@ test("a Service is not announced while no peer is reachable", async () => {
   await bothAnnounce("web");
 });
 
-test("a peer that takes no more prefixes is the reason", async () => {
+test("a peer that rejects further prefixes is the reason", async () => {
   for (const index of [0, 1]) {
     await cluster.say("router bgp 64512", "address-family ipv4 unicast", `neighbor 192.168.50.${10 + index} maximum-prefix 1`);
   }
@@ -95,7 +95,7 @@ test("a peer that takes no more prefixes is the reason", async () => {
   await bothAnnounce("web");
 });
 
-test("a prefix that a route map keeps from the peer is named, and only its Service is not announced", async () => {
+test("a prefix that a route-map filters is reported, and only its Service is not announced", async () => {
   const prefix = `${await addressOf("web")}/32`;
   const extras = [
     `ip prefix-list no-web seq 1 permit ${prefix}`,
@@ -115,7 +115,7 @@ test("a prefix that a route map keeps from the peer is named, and only its Servi
   await bothAnnounce("web");
 });
 
-test("nothing is written while nothing changes, and a session that flaps costs no write per Service and flap", async () => {
+test("nothing is written without changes, and a flapping session causes no write per Service", async () => {
   await cluster.atRest();
   const writes = await cluster.writesDuring(async () => {
     for (let nth = 0; nth < 6; nth++) {
@@ -131,7 +131,7 @@ test("nothing is written while nothing changes, and a session that flaps costs n
   await bothAnnounce("web");
 });
 
-test("an agent that is started anew keeps its report, and writes nothing", async () => {
+test("a restarted agent keeps its status and writes nothing", async () => {
   await cluster.atRest();
   const writes = await cluster.writesDuring(async () => {
     await cluster.node(0).stopAgent();

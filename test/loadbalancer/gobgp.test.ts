@@ -26,7 +26,7 @@ const PATIENT = { timeout: 60_000, interval: 200 };
 const plain = { communities: [], largeCommunities: [] };
 
 /** GoBGP on either side of the AS, and our speaker dialing both. */
-describe.each(FRR_RELEASES)("GoBGP hears from our FRR %s", (version) => {
+describe.each(FRR_RELEASES)("GoBGP receives from our FRR %s", (version) => {
   let frr: FrrInNamespace;
   let namespaces: TestNamespaces;
   let directory: string;
@@ -81,13 +81,13 @@ describe.each(FRR_RELEASES)("GoBGP hears from our FRR %s", (version) => {
   const fromInside = { nextHop: "10.255.1.1", asPath: [] };
   const fromOutside = { nextHop: "10.255.2.1", asPath: [OWN_ASN] };
 
-  test("an address and where to find it; the local preference stays within the AS", async () => {
+  test("an address with its next hop; the local preference stays within the AS", async () => {
     await announce([bgpAd("ad", { localPref: 150 })], { "shop/web": ["198.51.100.1"] });
     await expect.poll(heard("inside"), PATIENT).toEqual([{ prefix: "198.51.100.1/32", ...fromInside, localPref: 150, ...plain }]);
     await expect.poll(heard("outside"), PATIENT).toEqual([{ prefix: "198.51.100.1/32", ...fromOutside, ...plain }]);
   });
 
-  test("communities of every kind, also those that a router obeys", async () => {
+  test("communities of every kind, also well-known ones", async () => {
     const communities = ["64512:7", "65535:65281", "large:64512:1:2", "large:4200000001:3:4"];
     await announce([bgpAd("ad", { communities })], { "shop/web": ["198.51.100.1"] });
     const attributes = { communities: ["64512:7", "65535:65281"], largeCommunities: ["64512:1:2", "4200000001:3:4"] };
@@ -95,7 +95,7 @@ describe.each(FRR_RELEASES)("GoBGP hears from our FRR %s", (version) => {
     await expect.poll(heard("inside"), PATIENT).toEqual([{ prefix: "198.51.100.1/32", ...fromInside, localPref: 100, ...attributes }]);
   });
 
-  test("a peer gets what is advertised to it alone, and the union of communities of several advertisements", async () => {
+  test("only prefixes for its peer, with the union of communities of several advertisements", async () => {
     const ads = [
       bgpAd("all", { communities: ["64512:1"] }),
       bgpAd("narrow", { communities: ["64512:2"], peers: new Set(["outside"]) }),
@@ -123,7 +123,7 @@ describe.each(FRR_RELEASES)("GoBGP hears from our FRR %s", (version) => {
     await expect.poll(heard("inside", "ipv6"), PATIENT).toEqual([{ ...v6, nextHop: "fd00:1::1", asPath: [], localPref: 100 }]);
   });
 
-  test("no more of a Service that is gone", async () => {
+  test("the withdrawal of a deleted Service", async () => {
     await announce([bgpAd("ad")], {});
     await expect.poll(heard("outside"), PATIENT).toEqual([]);
     await expect.poll(heard("inside"), PATIENT).toEqual([]);

@@ -80,7 +80,7 @@ test.concurrent.each([0, 1])(
 );
 
 test.concurrent.each([0, 1])(
-  "an address that an earlier version left on the interface moves without a moment of silence or of two owners (arp_ignore %i)",
+  "an address that an earlier version left on the interface moves without a gap and without two owners (arp_ignore %i)",
   async (arpIgnore) => {
     await using segment = new Segment(["a", "b"]);
     const { netns, mac } = segment.station("a");
@@ -93,7 +93,7 @@ test.concurrent.each([0, 1])(
     for (const vip of VIPS) await a.is(vip, "holding");
     await vi.waitUntil(() => VIPS.every((vip) => addressOf(a.station, vip) && !addressOf(a.station, vip, "eth0")), patience);
     await b.hearsAll();
-    // Each asks once a second: whoever has fallen silent has been seen by now.
+    // Each probes once a second: a silent node has been noticed by now.
     await new Promise((resolve) => setTimeout(resolve, 3 * ROUND_S * 1_000));
     for (const one of answers) expect(one.rounds.slice(one.rounds.findIndex((macs) => macs.length > 0))).toEqual([[mac]]);
     expect(b.message.states).toMatchObject({ [VIP]: { is: "standby" }, [VIP6]: { is: "standby" } });
@@ -101,7 +101,7 @@ test.concurrent.each([0, 1])(
   },
 );
 
-test.concurrent("an address that an earlier version left is taken off the interface when another node is elected", async () => {
+test.concurrent("an address that an earlier version left is removed from the interface when another node is elected", async () => {
   await using segment = new Segment(["a", "b"]);
   leaveOldAddresses(segment.station("a"));
   const answers = both(segment);
@@ -207,7 +207,7 @@ test.concurrent("a service address is added again when its local route is delete
   await vi.waitUntil(() => routes().every((route) => route.includes("plumbline-vip")), patience);
 });
 
-test.concurrent("an agent that is restarted knows from the rules on which interfaces its kernel answered meanwhile", async () => {
+test.concurrent("a restarted agent reads from the rules on which interfaces its kernel answered meanwhile", async () => {
   await using segment = new Segment(["a"]);
   const a = segment.start("a");
   segment.addLink(a.station, "eth1");

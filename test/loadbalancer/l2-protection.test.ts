@@ -24,7 +24,7 @@ test.concurrent("of two interfaces on a segment only the selected one answers", 
   expect(answers.now).toEqual([a.station.mac, other].toSorted());
 });
 
-test.concurrent("an interface that is selected later is asked on before it answers, and one that is selected no more falls silent", async () => {
+test.concurrent("an interface that is selected later is probed before it answers, and a deselected one stops answering", async () => {
   await using segment = new Segment(["a"]);
   const a = segment.start("a");
   const other = segment.addLink(a.station, "eth1");
@@ -61,7 +61,7 @@ test.concurrent("an address that another program put on the interface is left al
   expect(addressOf(a.station, VIP, "eth0")).toMatchObject({ valid_life_time: 4_294_967_295 });
 });
 
-test.concurrent("the node never speaks from a service address, also when its own address came later", async () => {
+test.concurrent("the node never uses a service address as source, also when its own address was added later", async () => {
   await using segment = new Segment(["a"]);
   const a = segment.start("a");
   a.want({ address: VIP, candidates: ["a"] }, { address: VIP6, candidates: ["a"] });

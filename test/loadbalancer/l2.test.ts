@@ -4,34 +4,34 @@ import { addressesOf, addressOf, deafen, Segment, runInNamespace, type L2Node } 
 const VIP = "192.0.2.100";
 const VIP6 = "2001:db8::100";
 
+test.concurrent.each([VIP, VIP6])("one candidate answers for %s, and the next takes over when the election changes", async (vip) => {
+  await using segment = new Segment(["a", "b", "c"]);
+  const nodes = ["a", "b", "c"].map((name) => segment.start(name));
+  const [a, b, c] = nodes as [L2Node, L2Node, L2Node];
+  const answers = segment.watch(vip);
+  for (const node of nodes) node.want({ address: vip, candidates: ["a", "b", "c"] });
+  expect(await a.is(vip, "holding")).toMatchObject({ interfaces: ["eth0"] });
+  await Promise.all([b.is(vip, "standby"), c.is(vip, "standby"), answers.from(a.station.mac)]);
+  for (const node of nodes) node.want({ address: vip, candidates: ["c", "a", "b"] });
+  await Promise.all([c.is(vip, "holding"), a.is(vip, "standby"), answers.from(c.station.mac)]);
+  expect(answers.doubles).toEqual([]);
+  expect(answers.owners).toEqual([a.station.mac, c.station.mac]);
+});
+
 test.concurrent.each([VIP, VIP6])(
-  "of the candidates for %s one answers, and when the election changes the next takes over after it",
+  "a client with a cached neighbor entry for %s learns the new node from gratuitous ARP or ND",
   async (vip) => {
-    await using segment = new Segment(["a", "b", "c"]);
-    const nodes = ["a", "b", "c"].map((name) => segment.start(name));
-    const [a, b, c] = nodes as [L2Node, L2Node, L2Node];
-    const answers = segment.watch(vip);
-    for (const node of nodes) node.want({ address: vip, candidates: ["a", "b", "c"] });
-    expect(await a.is(vip, "holding")).toMatchObject({ interfaces: ["eth0"] });
-    await Promise.all([b.is(vip, "standby"), c.is(vip, "standby"), answers.from(a.station.mac)]);
-    for (const node of nodes) node.want({ address: vip, candidates: ["c", "a", "b"] });
-    await Promise.all([c.is(vip, "holding"), a.is(vip, "standby"), answers.from(c.station.mac)]);
-    expect(answers.doubles).toEqual([]);
-    expect(answers.owners).toEqual([a.station.mac, c.station.mac]);
+    await using segment = new Segment(["a"]);
+    runInNamespace(segment.client, "ip", "neigh", "replace", vip, "lladdr", "02:00:00:00:00:99", "dev", "eth0", "nud", "reachable");
+    const a = segment.start("a");
+    a.want({ address: vip, candidates: ["a"] });
+    await a.is(vip, "holding");
+    await vi.waitUntil(() => runInNamespace(segment.client, "ip", "neigh", "show", vip).includes(a.station.mac), { timeout: 60_000 });
+    expect(runInNamespace(segment.client, "ip", "neigh", "show", vip)).not.toContain("02:00:00:00:00:99");
   },
 );
 
-test.concurrent.each([VIP, VIP6])("a client with a cached neighbor entry for %s learns the new node without asking", async (vip) => {
-  await using segment = new Segment(["a"]);
-  runInNamespace(segment.client, "ip", "neigh", "replace", vip, "lladdr", "02:00:00:00:00:99", "dev", "eth0", "nud", "reachable");
-  const a = segment.start("a");
-  a.want({ address: vip, candidates: ["a"] });
-  await a.is(vip, "holding");
-  await vi.waitUntil(() => runInNamespace(segment.client, "ip", "neigh", "show", vip).includes(a.station.mac), { timeout: 60_000 });
-  expect(runInNamespace(segment.client, "ip", "neigh", "show", vip)).not.toContain("02:00:00:00:00:99");
-});
-
-test.concurrent("a node that dies is followed by the next in election order", async () => {
+test.concurrent("the next candidate in election order replaces a node that dies", async () => {
   await using segment = new Segment(["a", "b", "c"]);
   const nodes = ["a", "b", "c"].map((name) => segment.start(name));
   const [a, b, c] = nodes as [L2Node, L2Node, L2Node];
@@ -48,7 +48,7 @@ test.concurrent("a node that dies is followed by the next in election order", as
   expect(answers.owners).toEqual([a.station.mac, b.station.mac]);
 });
 
-test.concurrent("an agent that is stopped longer than its addresses live asks first when it wakes", async () => {
+test.concurrent("an agent that is suspended longer than the address lifetime probes first on resume", async () => {
   await using segment = new Segment(["a", "b"]);
   const [a, b] = [segment.start("a"), segment.start("b")];
   const answers = segment.watch(VIP);
@@ -84,7 +84,7 @@ test.concurrent("an agent whose processes are stopped for less than the address 
   expect(answers.doubles).toEqual([]);
 });
 
-test.concurrent("where only the heartbeats are cut, the next candidate finds the address in use and leaves it", async () => {
+test.concurrent("if only heartbeats are lost, the next candidate finds the address in use and does not take it", async () => {
   await using segment = new Segment(["a", "b"]);
   const [a, b] = [segment.start("a"), segment.start("b")];
   const answers = segment.watch(VIP);
@@ -109,7 +109,7 @@ test.concurrent.each([VIP, VIP6])(
     for (const node of [a, b]) node.want({ address: vip, interfaces: ["eth1"], candidates: ["a", "b"] });
     await Promise.all([a.is(vip, "holding"), b.is(vip, "standby"), a.hearsAll(), b.hearsAll()]);
     await answers.from(macs[0] as string);
-    // Heartbeats go over eth0, and are heard all the while.
+    // Heartbeats use eth0 and are received all the time.
     segment.carrier(a.station, "eth1", false);
     expect(await b.is(vip, "holding")).toMatchObject({ interfaces: ["eth1"] });
     await b.until(({ alive }) => alive["a"] === true);
@@ -122,7 +122,7 @@ test.concurrent.each([VIP, VIP6])(
   },
 );
 
-test.concurrent("where no candidate has an interface for the address, the first says so", async () => {
+test.concurrent("if no candidate has an interface for the address, the first reports it", async () => {
   await using segment = new Segment(["a", "b"]);
   const [a, b] = [segment.start("a"), segment.start("b")];
   for (const node of [a, b]) node.want({ address: VIP, interfaces: ["eth7"], candidates: ["a", "b"] });
@@ -133,7 +133,7 @@ test.concurrent("where no candidate has an interface for the address, the first 
   await a.is(VIP, "standby");
 });
 
-test.concurrent("an agent that is restarted right after it took over holds on, though the one before it still counts as a member", async () => {
+test.concurrent("an agent that is restarted right after a takeover keeps the address, although its predecessor is still a member", async () => {
   await using segment = new Segment(["a", "b"]);
   const [a, b] = [segment.start("a"), segment.start("b")];
   const answers = segment.watch(VIP);
@@ -168,7 +168,7 @@ test.concurrent("a node that the others no longer count as a member keeps its ad
   expect(answers.doubles).toEqual([]);
 });
 
-test.concurrent("of two that hold an address when a cut segment is whole again, the later in election order lets go, heartbeats or not", async () => {
+test.concurrent("of two owners after a healed partition the later in election order releases the address, with or without heartbeats", async () => {
   await using segment = new Segment(["a", "b"]);
   const [a, b] = [segment.start("a"), segment.start("b")];
   const answers = segment.watch(VIP);
@@ -183,7 +183,7 @@ test.concurrent("of two that hold an address when a cut segment is whole again, 
   expect(a.message.states[VIP]).toMatchObject({ is: "holding" });
 });
 
-test.concurrent.each([VIP, VIP6])("two that ask for %s at the same moment do not both take it", async (vip) => {
+test.concurrent.each([VIP, VIP6])("two nodes that probe for %s at the same time do not both take it", async (vip) => {
   await using segment = new Segment(["a", "b"]);
   const [a, b] = [segment.start("a"), segment.start("b")];
   const answers = segment.watch(vip);
@@ -197,7 +197,7 @@ test.concurrent.each([VIP, VIP6])("two that ask for %s at the same moment do not
   expect(answers.owners).toEqual([winner.station.mac]);
 });
 
-test.concurrent.each([VIP, VIP6])("while a foreign machine has %s it is reported in use, and taken when that one goes", async (vip) => {
+test.concurrent.each([VIP, VIP6])("while another machine has %s it is reported as in use, and taken when it is free", async (vip) => {
   await using segment = new Segment(["a", "foreign"]);
   const foreign = segment.station("foreign");
   runInNamespace(foreign, "ip", "addr", "add", vip, "dev", "eth0", ...(vip === VIP6 ? ["nodad"] : []));
@@ -211,7 +211,7 @@ test.concurrent.each([VIP, VIP6])("while a foreign machine has %s it is reported
   expect(answers.doubles).toEqual([]);
 });
 
-test.concurrent("an agent that is restarted finds its address again, and no connection attempt is lost", async () => {
+test.concurrent("a restarted agent keeps its address, and no connection attempt is lost", async () => {
   await using segment = new Segment(["a", "b"]);
   const settings = { exemptPorts: ["8080"] };
   const [a, b] = [segment.start("a", settings), segment.start("b", settings)];
@@ -249,7 +249,7 @@ test.concurrent("addresses of a stopped agent stay until its successor knows tha
   await vi.waitUntil(() => addressOf(a.station, VIP) === undefined, { timeout: 60_000 });
 });
 
-test.concurrent("when an agent dies for good its address vanishes by itself", async () => {
+test.concurrent("the address of a dead agent expires", async () => {
   await using segment = new Segment(["a"]);
   const a = segment.start("a");
   const answers = segment.watch(VIP);
@@ -262,7 +262,7 @@ test.concurrent("when an agent dies for good its address vanishes by itself", as
   await vi.waitUntil(() => !addressOf(a.station, VIP) && !addressOf(a.station, VIP6), { timeout: 60_000 });
 });
 
-test.concurrent("the namespace may be another than the agent's own", async () => {
+test.concurrent("addresses can be in another network namespace than the agent", async () => {
   await using segment = new Segment(["a", "b"]);
   const [a, b] = ["a", "b"].map((name) => segment.start(name, { netns: segment.station(name).netns })) as [L2Node, L2Node];
   const answers = segment.watch(VIP);
@@ -287,7 +287,7 @@ test.concurrent("a packet socket process that hangs is replaced, and probes sent
   expect(a.message.states[other]).toMatchObject({ is: "holding" });
 });
 
-test.concurrent("thousands of addresses live on", async () => {
+test.concurrent("thousands of addresses are refreshed", async () => {
   await using segment = new Segment(["a"]);
   const a = segment.start("a");
   const many = Array.from({ length: 2_000 }, (_, at) => `198.18.${at >> 8}.${at & 255}`);

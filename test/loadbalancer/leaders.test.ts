@@ -67,7 +67,7 @@ const addressed = (names: readonly string[]) =>
     for (const name of names) expect(await cluster.addresses(name)).toHaveLength(1);
   });
 
-test("leaders that are frozen, woken and killed while Services come and go never give one address twice, and none loses its own", async () => {
+test("leaders that are suspended, resumed and killed never assign one address twice, and no Service loses its own", async () => {
   await cluster.pool("contested", ["192.0.2.0-192.0.2.19"]);
   start("first");
   await leaderIs((identity) => identity === "first");
@@ -94,7 +94,7 @@ test("leaders that are frozen, woken and killed while Services come and go never
   await cluster.service("later");
   await addressed(["late", "later", ...names.filter((name) => name !== "web-9")]);
 
-  // Nobody leads for a while.
+  // There is no leader for a while.
   await running.get("first")?.kill();
   await cluster.service("waiting");
   await cluster.removeService("web-10");

@@ -68,7 +68,7 @@ for length in range(0, 80):
     os.write(tun, struct.pack(">HH", 0, 0x0806) + bytes(range(1, 1 + length)))
 `;
 
-test("frames of a link that is no Ethernet, however short, do not end the process that hears them", async () => {
+test("frames of a link that is not Ethernet, however short, do not end the receiving process", async () => {
   const namespaces = createNamespaces(1);
   const [node = ""] = namespaces.names;
   const ends: string[] = [];

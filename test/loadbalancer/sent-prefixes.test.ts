@@ -85,7 +85,7 @@ describe.each(FRR_RELEASES)("FRR %s", (version) => {
     );
   });
 
-  test("a prefix that a route map keeps back is missing until it is let through", async () => {
+  test("a prefix that a route-map filters is missing until it is permitted", async () => {
     const extras = ["ip prefix-list web seq 1 permit 172.16.0.1/32", `route-map ${FAR}-out deny 1`, " match ip address prefix-list web"];
     await apply(extras.join("\n"));
     await vi.waitFor(

@@ -8,7 +8,7 @@ import { IPAddressPool } from "../../src/api/metallb/ip-address-pool.ts";
 import { L2Advertisement } from "../../src/api/metallb/l2-advertisement.ts";
 import { eventually, METALLB, SpeakerCluster } from "../support/speaker-cluster.ts";
 
-// A machine that is started anew while its agent may read all but one kind: nothing can be decided, and what was live last goes on.
+// A rebooted machine whose agent can read all kinds but one: nothing can be decided, and the last live state stays.
 
 type Role = KubeObject & { rules: { resources: string[] }[] };
 const ROLE: Kind<Role> = { group: "rbac.authorization.k8s.io", version: "v1", kind: "Role", plural: "roles", scope: "Namespaced" };

@@ -41,7 +41,7 @@ const announced = async () => (await cluster.show("bgp ipv4 unicast")).includes(
 const goesOn = () => eventually(async () => expect([await announced(), await holds("192.168.50.200")]).toEqual([true, true]));
 const session = async () => (await cluster.get(BGPSessionStatus, "worker0-tor"))?.status?.bgpStatus;
 
-test("both are announced", async () => {
+test("both Services are announced", async () => {
   await goesOn();
   await eventually(async () => expect(await session()).toBe("Established"));
 });

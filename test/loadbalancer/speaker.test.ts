@@ -52,7 +52,7 @@ test("on a fresh cluster each speaker is Valid, with its labels, an empty error 
   expect(status).toMatchObject({ lastError: "", conditions: [{ type: "Valid", status: "True", reason: "ConfigurationValid" }] });
 });
 
-test("a missing BFD profile is an error until it is there", async () => {
+test("a missing BFD profile is an error until it exists", async () => {
   await cluster.create(BGPPeer, "peer1", peer({ bfdProfile: "my-bfd-profile" }));
   await bothSay(noProfile, noProfile);
   const { status } = (await stateOf(0)) as ConfigurationState;
@@ -62,7 +62,7 @@ test("a missing BFD profile is an error until it is there", async () => {
   await bothSay("Valid", "Valid");
 });
 
-test("a peer edited to an unknown profile is kept in its last good form", async () => {
+test("a peer edited to an unknown profile keeps its last good version", async () => {
   await cluster.patch(BGPPeer, "peer1", { spec: { bfdProfile: "other" } });
   const error = "peer peer1 referencing non existing bfd profile other";
   await bothSay(error, error);
@@ -119,7 +119,7 @@ test("a Secret of the wrong type makes only the speaker Invalid whose node the p
   await cluster.remove(BGPPeer, "peer-with-secret");
 });
 
-test("an unknown community alias is an error of the speakers until it is there", async () => {
+test("an unknown community alias is an error of the speakers until it exists", async () => {
   await cluster.create(IPAddressPool, "pool", { addresses: ["10.20.0.0/24"] });
   await cluster.create(BGPAdvertisement, "ad", { communities: ["vpn"] });
   const error = 'invalid community format: vpn\ninvalid community "vpn" in BGP advertisement';
@@ -152,7 +152,7 @@ test("an invalid Secret name counts as a missing Secret and affects no other pee
   for (const name of ["odd", "fine"]) await cluster.remove(BGPPeer, name);
 });
 
-test("two peers with one address are accepted on different nodes, and contend when a label brings them together", async () => {
+test("two peers with one address are accepted on different nodes, and conflict when a label change puts them on one", async () => {
   await cluster.create(BGPPeer, "left", peer({ peerAddress: "192.168.50.5", ...onWorker(0) }));
   await cluster.create(BGPPeer, "right", peer({ peerAddress: "192.168.50.5", nodeSelectors: [{ matchLabels: { side: "right" } }] }));
   await bothSay("Valid", "Valid");
@@ -169,7 +169,7 @@ test("two peers with one address are accepted on different nodes, and contend wh
   for (const name of ["left", "right"]) await cluster.remove(BGPPeer, name);
 });
 
-test("a ConfigurationState that is deleted or edited is there again as it was", async () => {
+test("a deleted or edited ConfigurationState is restored", async () => {
   await cluster.patch(BGPPeer, "peer1", { spec: { bfdProfile: "my-bfd" } });
   const error = "peer peer1 referencing non existing bfd profile my-bfd";
   await bothSay(error, error);
@@ -230,7 +230,7 @@ test("irrelevant changes cause no write: heartbeats of nodes, statuses of pools,
   ).toEqual([]);
 });
 
-test("the statuses of a Node that is gone go with it, and are not made again", async () => {
+test("the statuses of a deleted Node are deleted and not created again", async () => {
   await cluster.client.resource(Node).delete({ name: "worker1" }, { signal });
   await eventually(async () => expect(await cluster.node(1).vtysh("show running-config")).toContain("neighbor 192.168.50.1"));
   // There is no garbage collector in this cluster.

@@ -51,7 +51,7 @@ const isOwned = (service: string, ip: string, node?: string) =>
 const other = (node: string) => (node === "worker0" ? "worker1" : "worker0");
 const label = (node: string, labels: Record<string, string | null>) =>
   cluster.client.resource(Node).patch({ name: node }, { metadata: { labels } }, { signal });
-/** Which nodes have told that others are not heard, and how often. */
+/** The nodes with Events about missing heartbeats, and their counts. */
 const unheard = async () => {
   const { items } = await cluster.client.resource(Event).list({ namespace: METALLB, signal });
   const events = items.filter(({ reason }) => reason === "HeartbeatsMissing");
@@ -72,7 +72,7 @@ test("one node has the address and reports it in the ServiceL2Status, with the f
   expect(await condition("web", "HostProtected")).toBeDefined();
 });
 
-test("nothing is written while it stays so, whatever else happens", async () => {
+test("nothing is written while the owner stays the same", async () => {
   const churn = async () => {
     await cluster.endpoints("web", ["worker1", "worker0"]);
     await cluster.patch(Service, "web", { metadata: { annotations: { touched: "yes" } } }, "shop");
@@ -86,7 +86,7 @@ test("nothing is written while it stays so, whatever else happens", async () => 
 });
 
 test("each node records one Event for candidates without heartbeats", async () => {
-  // Nobody has made a key.
+  // There is no key.
   const both = ["Warning ConfigurationState/speaker-worker0 1", "Warning ConfigurationState/speaker-worker1 1"];
   await eventually(async () => expect(await unheard()).toEqual(both));
   await sleep(3_000);
@@ -116,7 +116,7 @@ test("missing interfaces are reported in the status and as an Event", async () =
   await isOwned("web", "192.168.50.200", elected);
 });
 
-test("a preferred node takes over, and gives back when it is preferred no more", async () => {
+test("a preferred node takes over, and returns the address when it is no longer preferred", async () => {
   const preferred = other(elected);
   await label(preferred, { fast: "yes" });
   await cluster.patch(L2Advertisement, "ad", {
@@ -130,7 +130,7 @@ test("a preferred node takes over, and gives back when it is preferred no more",
   await cluster.patch(L2Advertisement, "ad", { spec: { preferredNodeSelectors: null } });
 });
 
-test("the agent of the elected node is gone: the other takes the address and the object over, and gives both back", async () => {
+test("when the agent of the elected node stops, the other takes over address and status, and returns both", async () => {
   const gone = cluster.nodes.find(({ name }) => name === elected);
   await gone?.stopAgent();
   // What a killed agent leaves, the kernel drops; one that was told to end leaves it for two minutes.
@@ -213,7 +213,7 @@ test("a broken or deleted members object removes no address, also across a resta
   await isOwned("web", "192.168.50.200", elected);
 });
 
-test("agents hear each other by the shared key of earlier versions, and by their own once the controller has published those", async () => {
+test("agents use the shared key of earlier versions, and their own keys once the controller has published them", async () => {
   const data = { key: Buffer.alloc(32, 7).toString("base64") };
   await cluster.client.resource(Secret).create({ metadata: { name: sharedKeySecretName, namespace: OWN }, data }, { signal });
   await eventually(async () => expect(await heard()).toBeGreaterThan(10));
@@ -222,7 +222,7 @@ test("agents hear each other by the shared key of earlier versions, and by their
   expect(new Set(Object.values(keys)).size).toBe(2);
   await cluster.setMembers(Object.keys(keys), keys);
   await cluster.remove(Secret, sharedKeySecretName, OWN);
-  // Those that are started anew never read it.
+  // Restarted agents never read it.
   const restarted = new Date();
   for (const node of cluster.nodes) {
     await node.stopAgent();
@@ -234,7 +234,7 @@ test("agents hear each other by the shared key of earlier versions, and by their
   expect(await cluster.requestsSince(restarted, "secrets", OWN)).toEqual([]);
 });
 
-test("when heartbeats between two live nodes are cut, the one that announces reports it, and the other leaves address and object alone", async () => {
+test("when heartbeats between two live nodes are lost, the announcing one reports it, and the other changes nothing", async () => {
   const rules =
     "add table inet deaf; add chain inet deaf input { type filter hook input priority -10; }; add rule inet deaf input udp dport 7947 drop";
   const cut = async () => {
@@ -242,7 +242,7 @@ test("when heartbeats between two live nodes are cut, the one that announces rep
     // Three heartbeats, and then the other believes to be elected and finds the address in use.
     await sleep(5_000);
   };
-  // That nobody is heard who could take over is told once, and nothing else is.
+  // One Event reports that no candidate sends heartbeats, and there is no other.
   const writes = await cluster.writesDuring(cut, 10_000);
   expect(writes.filter((write) => write.endsWith("shop/web"))).toEqual(["patch servicel2statuses/status shop/web"]);
   expect(await isOwned("web", "192.168.50.200")).toBe(elected);
@@ -251,7 +251,7 @@ test("when heartbeats between two live nodes are cut, the one that announces rep
   await isOwned("web", "192.168.50.200", elected);
 });
 
-test("an address that two Services share stays when one of them goes, and goes with the last", async () => {
+test("an address that two Services share stays until the last is deleted", async () => {
   const shared = { metadata: { annotations: { "metallb.io/allow-shared-ip": "key" } } };
   await cluster.service("first", { ip: "192.168.50.210", on: ["worker0", "worker1"] });
   await cluster.patch(Service, "first", shared, "shop");
@@ -269,7 +269,7 @@ test("an address that two Services share stays when one of them goes, and goes w
   await eventually(async () => expect(await holder("192.168.50.210")).toEqual([]));
 });
 
-test("a Service that the advertisement does not select has no object, and one that is gone leaves none", async () => {
+test("a Service that the advertisement does not select has no status, and a deleted one leaves none", async () => {
   await cluster.patch(L2Advertisement, "ad", { spec: { serviceSelectors: [{ matchLabels: { app: "web" } }] } });
   await eventually(async () => {
     expect(await cluster.names(ServiceL2Status)).toEqual([]);

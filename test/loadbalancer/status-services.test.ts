@@ -51,12 +51,12 @@ test("a Service is announced to all peers from every node, and each node reports
   );
 });
 
-test("a name that no peer has changes nothing", async () => {
+test("an unknown peer name in the advertisement changes nothing", async () => {
   // Sessions are told of a moment after FRR has them.
   await cluster.atRest();
   const name = () => cluster.patch(BGPAdvertisement, "ad", { spec: { peers: ["tor", "silent", "nobody"] } });
   expect(await cluster.writesDuring(name, 1_500, 2)).toEqual([
-    // The generation of the advertisement stands in the configuration's state.
+    // The ConfigurationState has the generation of the advertisement.
     expect.stringMatching(/^patch configurationstates\/status/),
     expect.stringMatching(/^patch configurationstates\/status/),
   ]);
@@ -66,7 +66,7 @@ test("a name that no peer has changes nothing", async () => {
   await goTo("web", "silent tor", "silent tor");
 });
 
-test("a peer that FRR refuses hears nothing, and hears it once FRR takes it", async () => {
+test("a peer that FRR rejects is not listed until FRR accepts it", async () => {
   await cluster.create(BGPPeer, "refused", { myASN: 64513, peerASN: 64512, peerAddress: "192.168.50.98", localASN: 64513 });
   const state = async () => (await cluster.get(ConfigurationState, "speaker-worker0"))?.status;
   await eventually(async () => expect((await state())?.failedResources).toMatchObject([{ kind: "BGPPeer", name: "refused" }]));
@@ -77,7 +77,7 @@ test("a peer that FRR refuses hears nothing, and hears it once FRR takes it", as
   await goTo("web", "silent tor", "silent tor");
 });
 
-test("irrelevant changes cause no write: endpoints that end, conditions of others, sessions that go down", async () => {
+test("irrelevant changes cause no write: terminating endpoints, other conditions, sessions that go down", async () => {
   const churn = async () => {
     await cluster.endpoints("web", ["worker1"], { ready: false, serving: true, terminating: true });
     const condition = { type: "Ready", status: "True", lastTransitionTime: "2026-11-16T05:00:00Z", reason: "x", message: "" };
@@ -90,7 +90,7 @@ test("irrelevant changes cause no write: endpoints that end, conditions of other
   await cluster.say("router bgp 64512", "no neighbor 192.168.50.11 shutdown");
 });
 
-test("the peers honor the address family", async () => {
+test("the status lists peers by address family", async () => {
   await cluster.service("six", { ip: "2001:db8:20::1", on: ["worker0"], spec: { ipFamilies: ["IPv4"] } });
   await eventually(async () => expect(await peersOf("web")).toEqual(["silent tor", "silent tor"]));
   expect(await peersOf("six")).toEqual(["", ""]);
@@ -126,7 +126,7 @@ const network = (status: string) => ({
   status: { conditions: [{ type: "NetworkUnavailable", status, lastTransitionTime: "2026-11-16T05:00:00Z" }] },
 });
 
-test("a node that is labeled out of load balancing lets go, and one whose network is away", async () => {
+test("a node with the exclude label or without network stops announcing", async () => {
   await cluster.client.resource(Node).patch({ name: "worker0" }, exclude(""), { signal });
   await goTo("web", "", "silent tor");
   await cluster.client.resource(Node).patch({ name: "worker0" }, exclude(null), { signal });
@@ -137,7 +137,7 @@ test("a node that is labeled out of load balancing lets go, and one whose networ
   await eventually(async () => expect(await peersOf("web")).toEqual(["silent tor", "silent tor"]));
 });
 
-test("a deleted peer leaves the lists, and with the last one the objects go", async () => {
+test("a deleted peer is removed from the lists, and with the last one the statuses are deleted", async () => {
   const { spec } = (await cluster.get(BGPPeer, "tor")) as BGPPeer;
   await cluster.remove(BGPPeer, "silent");
   await goTo("web", "tor", "tor");
@@ -177,7 +177,7 @@ test("stale reports of a killed agent are fixed by the next one", async () => {
   await goTo("late", "tor", "tor");
 });
 
-test("a Service that is gone leaves nothing, in the cluster, at the peer or in the metrics", async () => {
+test("a deleted Service leaves nothing in the cluster, at the peer or in the metrics", async () => {
   await eventually(async () => expect(await cluster.show("bgp ipv4 unicast")).toContain("10.20.0.2/32"));
   const { values } = await speakerAnnounced.get();
   const labels = { service: "shop/late", protocol: "bgp", node: "worker0", ip: "10.20.0.2" };

@@ -28,7 +28,7 @@ const allUp = async (bfd = "N/A") => {
   for (const index of cluster.nodes.keys()) await says(index, `Established ${bfd}`);
 };
 
-test("a peer that does not answer is reported with FRR's state and BFD N/A, and its status goes with the BGPPeer", async () => {
+test("a peer that does not answer is reported with FRR's state and BFD N/A, and its status is deleted with the BGPPeer", async () => {
   await cluster.create(BGPPeer, "nobody", peer({ peerAddress: "192.168.50.99" }));
   for (const index of [0, 1]) await says(index, /^(Idle|Connect|Active) N\/A$/, "nobody");
   // FRR goes round through its states once a second.
@@ -37,7 +37,7 @@ test("a peer that does not answer is reported with FRR's state and BFD N/A, and 
   await eventually(async () => expect(await cluster.names(BGPSessionStatus)).toEqual([]));
 });
 
-test("each node has a session with its peer, with labels, owner and since when", async () => {
+test("each node has a session status with labels, owner and start time", async () => {
   // A status has whole seconds, and FRR counts whole seconds.
   const before = Math.floor(Date.now() / 1_000) * 1_000 - 1_000;
   await cluster.create(BGPPeer, "tor", peer());
@@ -57,7 +57,7 @@ test("each node has a session with its peer, with labels, owner and since when",
   expect(before <= since && since <= Date.now()).toBe(true);
 });
 
-test("a session that the peer drops is down for that node alone, with the reason, and comes back", async () => {
+test("a session that the peer closes is down only on that node, with the reason, and recovers", async () => {
   await cluster.say("router bgp 64512", "neighbor 192.168.50.10 shutdown");
   await says(0, /^(Idle|Connect|Active|OpenSent|OpenConfirm) N\/A$/);
   await eventually(async () => expect((await session(0))?.status?.lastResetReason).toMatch(/\w/));
@@ -75,7 +75,7 @@ test("BFD is Down while only we have it, and Up when the peer has it too", async
   expect(await sessionState(0)).toBe("Established Up");
 });
 
-test("a link that goes down takes the session with it, by BFD, and brings it back", async () => {
+test("a link that goes down ends the session by BFD, and the session recovers with the link", async () => {
   const { netns } = cluster.node(1);
   await cluster.torIp("link", "set", netns, "down");
   await says(1, /^(Idle|Connect|Active|OpenSent|OpenConfirm) /);
@@ -98,7 +98,7 @@ test("a peer that no longer selects a node leaves no session there", async () =>
   await label(null);
 });
 
-test("an FRR that does not answer makes the state Unknown, and one that is back makes it true again", async () => {
+test("the state is Unknown while FRR does not answer, and current when it is back", async () => {
   const pid = (await cluster.node(0).frrPid("bgpd")) ?? 0;
   process.kill(pid, "SIGKILL");
   await eventually(async () => {
@@ -133,7 +133,7 @@ test("a stopped agent leaves its reports, and a restarted one updates them", asy
   await eventually(async () => expect(await cluster.names(BGPSessionStatus)).toEqual([`${METALLB}/worker0-tor`, `${METALLB}/worker1-tor`]));
 });
 
-test("a peer by its IPv6 address and one by an interface have objects with names like any other", async () => {
+test("a peer with an IPv6 address and an unnumbered one have status objects with regular names", async () => {
   await cluster.create(BGPPeer, "six", peer({ peerAddress: "2001:db8::1" }));
   await cluster.create(BGPPeer, "wire", { myASN: 64513, dynamicASN: "external", interface: "eth0" });
   for (const index of [0, 1]) {

@@ -31,7 +31,7 @@ beforeAll(async () => {
   await cluster.greet();
   webhook = await startWebhook(cluster.api.access);
   await configureWebhooks(cluster.client, webhook, signal);
-  // The server hears of webhooks in its own time; until then it takes anything.
+  // The API server loads webhooks with a delay; until then it accepts anything.
   await vi.waitUntil(async () => (await webhookError()) !== undefined, { timeout: 60_000, interval: 100 });
   controller = startController(accessAs("controller", cluster.api.access));
   for (const node of cluster.nodes) node.startAgent();
@@ -105,7 +105,7 @@ test("the webhook rejects objects that are invalid by themselves", async () => {
   await allValid();
 });
 
-test("a BFD profile may come after the peer that names it", async () => {
+test("a BFD profile may be created after its peer", async () => {
   await cluster.create(BGPPeer, "first", peer({ bfdProfile: "later" }));
   await bothSay(noProfile);
   expect((await stateOf("speaker-worker0"))?.failedResources).toMatchObject([{ kind: "BGPPeer", name: "first", class: "Transient" }]);
@@ -114,7 +114,7 @@ test("a BFD profile may come after the peer that names it", async () => {
   await established();
 });
 
-test("a peer that is edited to a profile that is not there keeps its session meanwhile", async () => {
+test("a peer that is edited to a missing profile keeps its session meanwhile", async () => {
   await cluster.create(BGPPeer, "first", peer());
   await established();
   const since = (await cluster.get(BGPSessionStatus, "worker0-first"))?.status?.since;
@@ -154,13 +154,13 @@ test("a Secret that is missing, of the wrong type or without a password is repor
   await cluster.say("router bgp 64512", "no neighbor 192.168.50.10 password", "no neighbor 192.168.50.11 password");
 });
 
-test("an alias of a community may come after the advertisement that uses it", async () => {
+test("a community alias may be created after its advertisement", async () => {
   await cluster.create(BGPPeer, "first", peer());
   await cluster.create(BGPAdvertisement, "ad", { communities: ["later"] });
   const error = 'invalid community format: later\ninvalid community "later" in BGP advertisement';
   await bothSay(error);
   await cluster.service("web", {});
-  // Nobody is told of an address with half of what was to be said of it.
+  // No address is announced with only some of its communities.
   await established();
   expect(await cluster.show("bgp ipv4 unicast")).not.toContain("10.20.0.");
   await cluster.create(Community, "aliases", { communities: [{ name: "later", value: "64512:7" }] });
@@ -181,7 +181,7 @@ test("all missing objects are reported at once, each until it exists", async () 
   await allValid();
 });
 
-test("a node whose peer lacks nothing is valid beside one whose peer does", async () => {
+test("a node with a complete peer is Valid beside one with an incomplete peer", async () => {
   await cluster.create(BGPPeer, "fine", peer(on("worker0")));
   await cluster.create(BGPPeer, "first", peer({ ...on("worker1"), bfdProfile: "later" }));
   await eventually(async () => expect(await results()).toEqual(["Valid", "Valid", noProfile, "not valid: speaker-worker1"]));

@@ -65,8 +65,8 @@ async function rejection<T extends KubeObject>(kind: Kind<T>, object: T): Promis
   }
 }
 
-describe("a write is refused in the words of the documents", () => {
-  test("a pool that overlaps, and one that is edited to", async () => {
+describe("rejects a write with the documented message", () => {
+  test("of a pool that overlaps, new or edited", async () => {
     await create(IPAddressPool, pool("client1-pool", ["192.168.10.0/24"]));
     const text = 'CIDR "192.168.10.100/32" in pool "client2-pool" overlaps with already defined CIDR "192.168.10.0/24"';
     expect(await rejection(IPAddressPool, pool("client2-pool", ["192.168.10.100/32"]))).toContain(text);
@@ -79,7 +79,7 @@ describe("a write is refused in the words of the documents", () => {
     );
   });
 
-  test("a peer of another AS of ours, in the deprecated version too", async () => {
+  test("of a peer with another own AS number, also in the deprecated version", async () => {
     await create(BGPPeer, peer("a", { peerAddress: "1.2.3.5" }));
     const old = { ...BGPPeer, version: "v1beta1" };
     for (const kind of [BGPPeer, old]) {
@@ -88,7 +88,7 @@ describe("a write is refused in the words of the documents", () => {
     }
   });
 
-  test("all that is wrong with an object at once", async () => {
+  test("with all problems of an object", async () => {
     await expect(create(BGPPeer, peer("p", { myASN: 0, peerAddress: "x", holdTime: "1s" }))).rejects.toThrow(
       /is invalid: \[spec.holdTime: .*, spec.myASN: parsing peer p missing local ASN, spec.peerAddress: .*\]/,
     );
@@ -103,12 +103,12 @@ describe("a write is refused in the words of the documents", () => {
     );
   });
 
-  test("a pool that an advertisement is too wide for, whichever comes last", async () => {
+  test("of a pool that is too narrow for an advertisement, whichever is written last", async () => {
     await create(BGPAdvertisement, bgpAd("wide", { aggregationLength: 24 }));
     expect(await rejection(IPAddressPool, pool("narrow", ["10.0.0.0/26"]))).toContain("the change makes BGPAdvertisement wide invalid");
   });
 
-  test("anything in another namespace", async () => {
+  test("of any object in another namespace", async () => {
     const objects: readonly [Kind, KubeObject][] = [
       [IPAddressPool, pool("p", ["10.0.0.0/24"])],
       [BGPPeer, peer("p")],
@@ -126,7 +126,7 @@ describe("a write is refused in the words of the documents", () => {
     expect(new Set(objects.map(([kind]) => kind))).toEqual(new Set(KINDS));
   });
 
-  test("the deletion of a profile that a peer names", async () => {
+  test("that deletes a BFD profile in use", async () => {
     await create(BFDProfile, profile("fast"));
     await create(BGPPeer, peer("p", { bfdProfile: "fast" }));
     const remove = () => client.resource(BFDProfile).delete({ name: "fast", namespace }, { signal });
@@ -153,7 +153,7 @@ test("deploy/ has a webhook for each validator, and none blocks writes when no a
   expect(new Set(watched.map(({ kind }) => kind))).toEqual(new Set(KINDS));
 });
 
-test("without the webhook everything goes through", async () => {
+test("without the webhook everything is admitted", async () => {
   await webhook.end();
   await expect(create(IPAddressPool, pool("bad", ["nonsense"]))).resolves.toMatchObject({ spec: { addresses: ["nonsense"] } });
   webhook = await startWebhook(api.access);

@@ -36,12 +36,12 @@ const running = () => node.vtysh("show running-config");
 const neighbor = { asn: 64512, address: "192.168.11.2", passwordSecret: "tor" };
 const session = { asn: 64514, hostasn: 64515, localcidr: { ipv4: "192.169.20.0/24" } };
 
-test("the agent's Lease is there, and belongs to the Node", async () => {
+test("the agent has a Lease that the Node owns", async () => {
   const lease = await eventually(() => node.client.resource(Lease).get("agent-n1", { namespace: "plumbline-system", signal }));
   expect(lease.metadata.ownerReferences).toMatchObject([{ kind: "Node", name: "n1" }]);
 });
 
-test("a neighbor's password is awaited, and applied when its Secret comes", async () => {
+test("the password of a neighbor is applied when its Secret is created", async () => {
   await create(Underlay, "fabric", { asn: 64514, nics: ["eth1"], neighbors: [neighbor] });
   await eventually(async () => expect(await failed()).toEqual([expect.stringContaining("Secret tor not found")]));
   expect((await ready())?.reason).toBe("UnderlayFailed");
@@ -55,7 +55,7 @@ test("a new password reaches FRR", async () => {
   await eventually(async () => expect(await running()).toContain("neighbor 192.168.11.2 password n3wer"));
 });
 
-test("what selects nodes by labels comes and goes with the label", async () => {
+test("resources with a selector are applied and removed with the label of the node", async () => {
   await create(L3Passthrough, "pt", { hostsession: session, nodeSelector: { matchLabels: { rack: "a" } } });
   await sleep(500);
   expect(await states()).toEqual({ "Underlay/fabric": "Applied" });
@@ -69,7 +69,7 @@ test("what selects nodes by labels comes and goes with the label", async () => {
   await eventually(async () => expect(await states()).toMatchObject({ "L3Passthrough/pt": "Applied" }));
 });
 
-test("another AS number is a rebuild, and everything is back afterwards", async () => {
+test("another AS number causes a rebuild, and everything is restored", async () => {
   await node.client.resource(Underlay).patch(metadata("fabric"), { spec: { asn: 64520 } }, { signal });
   await eventually(async () => {
     const text = await running();

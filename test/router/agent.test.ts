@@ -57,7 +57,7 @@ test("a node without configuration is Ready, and its status is owned by the Node
   expect(of.ownerReferences).toEqual([{ apiVersion: "v1", kind: "Node", name: "n1", uid: expect.any(String) as string }]);
 });
 
-test("an Underlay, a passthrough and raw lines are brought to the kernel and to FRR", async () => {
+test("an Underlay, a passthrough and raw lines are applied to the kernel and FRR", async () => {
   await create(Underlay, "fabric", underlay);
   await create(L3Passthrough, "pt", passthrough);
   await create(RawFRRConfig, "raw", { rawConfig: "ip prefix-list mine seq 5 permit 198.51.100.0/24" });
@@ -97,7 +97,7 @@ async function stableVersion(): Promise<string | undefined> {
   return now;
 }
 
-test("passes that find nothing to do write nothing, to FRR, to the kernel or to the API", async () => {
+test("passes without steps write nothing to FRR, the kernel or the API", async () => {
   const resourceVersion = await stableVersion();
   const state = await readFile(join(node.hostOptions.stateDirectory, "router.json"), "utf8");
   const index = await node.router("-j", "link", "show", "dev", "pt-ns");
@@ -111,7 +111,7 @@ test("passes that find nothing to do write nothing, to FRR, to the kernel or to 
   expect(JSON.parse(await node.router("-j", "link", "show", "dev", "pt-ns"))[0].ifindex).toBe(JSON.parse(index)[0].ifindex);
 });
 
-describe("what fails", () => {
+describe("failures", () => {
   test("lines that FRR does not know fail their own resource with FRR's message", async () => {
     await create(RawFRRConfig, "bad", { rawConfig: "this is not for FRR" });
     await eventually(async () => expect((await failed())[0]).toMatch(/^RawFRRConfig\/bad ApplicationFailed: .*this is not for FRR/));
@@ -148,7 +148,7 @@ describe("what fails", () => {
     await node.router("link", "del", "lound");
   });
 
-  test("an Underlay on an interface that does not exist makes all others wait", async () => {
+  test("an Underlay with a missing interface makes all others wait", async () => {
     await change(Underlay, "fabric", { nics: ["eth7"] });
     await eventually(async () => expect(await failed()).toEqual(["Underlay/fabric ValidationFailed: Interface eth7 not present on node"]));
     expect(await condition("Ready")).toBe("False UnderlayFailed");
@@ -182,7 +182,7 @@ describe("drift", () => {
     await eventually(async () => expect(await repairs()).toBeGreaterThan(before));
   });
 
-  test("daemons that are killed come back with their configuration", async () => {
+  test("killed daemons are restarted with their configuration", async () => {
     for (const daemon of ["bgpd", "zebra"]) {
       process.kill(Number(await readFile(join(node.hostOptions.frrRunDirectory, `${daemon}.pid`), "utf8")), "SIGKILL");
       await eventually(async () => expect(await node.vtysh("show running-config")).toContain("neighbor 192.168.11.2 remote-as 64512"));
@@ -191,7 +191,7 @@ describe("drift", () => {
     await eventually(async () => expect(await events()).toContain("FRRRestarted"));
   });
 
-  test("lines that a person types into vtysh go again", async () => {
+  test("removes lines that are typed into vtysh", async () => {
     await node.vtysh("configure terminal", "router bgp 64514", "neighbor 203.0.113.9 remote-as 64999");
     // Nothing tells us of them: the next pass finds them.
     await node.client.resource(Underlay).patch(metadata("fabric"), { metadata: { labels: { nth: "4" } } }, { signal });
@@ -199,7 +199,7 @@ describe("drift", () => {
   });
 });
 
-test("the next agent takes over what the last one left, without touching it", async () => {
+test("the next agent adopts the running router without changes", async () => {
   const { router } = node.frr;
   const before = { bgpd: await router.identity("bgpd"), link: await node.router("-j", "link", "show", "dev", "pt-ns") };
   await node.stopAgent();
@@ -210,7 +210,7 @@ test("the next agent takes over what the last one left, without touching it", as
   expect({ bgpd: await router.identity("bgpd"), link: await node.router("-j", "link", "show", "dev", "pt-ns") }).toEqual(before);
 });
 
-test("an interface that a person flushes has its addresses again, also after the agent was away", async () => {
+test("restores the addresses of a flushed interface, also after an agent restart", async () => {
   await node.router("addr", "flush", "dev", "eth1", "scope", "global");
   await eventually(async () => expect(await node.router("addr", "show", "dev", "eth1")).toContain("192.168.11.3/24"));
   await node.stopAgent();
@@ -298,7 +298,7 @@ describe("while the Underlay is invalid", () => {
   });
 });
 
-describe("a router that cannot be used", () => {
+describe("an unavailable router", () => {
   test("because its directory cannot be written reports it, and recovers", async () => {
     const inTheWay = join(node.hostOptions.stateDirectory, "frr.candidate.conf.new", "x");
     await mkdir(inTheWay, { recursive: true });
@@ -309,7 +309,7 @@ describe("a router that cannot be used", () => {
     await eventually(async () => expect(await states()).toMatchObject({ "RawFRRConfig/late": "Applied" }));
   });
 
-  test("because the disk is full reports it, and loses nothing", async () => {
+  test("because the disk is full reports it without losing state", async () => {
     const { stateDirectory } = node.hostOptions;
     await node.stopAgent();
     const aside = await mkdtemp(join(tmpdir(), "plumbline-aside-"));
@@ -347,7 +347,7 @@ describe("a router that cannot be used", () => {
     await eventually(async () => expect(await condition("Ready")).toBe("True ConfigurationSuccessful"));
   });
 
-  test("because its namespace was deleted is set up again, with FRR in it", async () => {
+  test("because its namespace was deleted is recreated, with FRR in it", async () => {
     await run("ip", "netns", "del", node.hostOptions.routerNetns);
     await node.client.resource(Underlay).patch(metadata("fabric"), { metadata: { labels: { nth: "6" } } }, { signal });
     // A veth dies with its namespace; hardware would be back on the host.
@@ -382,7 +382,7 @@ const routerFlags = () => {
 const diff = () => plumbline(["diff", "--dir", join(node.directory, "site"), "--node", "n1", ...routerFlags()]);
 
 describe("from the command line", () => {
-  test("diff is empty while the agent runs, and lists what it would do while it is stopped", async () => {
+  test("diff is empty while the agent runs, and lists the steps while it is stopped", async () => {
     expect(await diff()).toEqual({ code: 0, stdout: "No differences.\n", stderr: "" });
     await node.stopAgent();
     await remove(L3Passthrough, "pt");
@@ -393,7 +393,7 @@ describe("from the command line", () => {
     expect(stdout).toMatch(/- router bgp 64514 \/ .*no neighbor 192\.169\.20\./);
   });
 
-  test("router clean lists what it would do, and then leaves nothing", async () => {
+  test("router clean lists its steps, and then leaves nothing", async () => {
     const dry = await plumbline(["router", "clean", ...routerFlags()]);
     expect(dry.stdout).toContain("Move interface eth1 back to the host");
     expect(await links("router")).toContain("eth1");

@@ -115,7 +115,7 @@ async function decided(running: Record<string, { vni: number; generation: number
   return Object.fromEntries(effective.map(({ resource, spec, version }) => [resource.name, `${version} ${spec.vni}`]));
 }
 
-test("every kind's values are recorded as old as the object, in the router's namespace and nowhere else", async () => {
+test("claims of every kind are recorded with the age of the object, only in the router's namespace", async () => {
   await client
     .resource(Underlay)
     .create({ metadata: { name: "u", namespace: routers }, spec: { asn: 64514 } as Underlay["spec"] }, { signal });
@@ -160,7 +160,7 @@ test("every kind's values are recorded as old as the object, in the router's nam
   expect((await l2vnis().get("other", { namespace: "elsewhere", signal })).status).toBeUndefined();
 });
 
-test("an old object edited onto the value of a newer, working one leaves that working and keeps its own, until there is room", async () => {
+test("an old object edited onto the value of a newer, applied one does not affect it and keeps its own until the value is free", async () => {
   await l2vni("old", 100);
   const created = await recordedClaims("old", "vni/100");
   await l2vni("new", 200);
@@ -208,7 +208,7 @@ test("an old object edited onto the value of a newer, working one leaves that wo
   });
 });
 
-test("an edit that is taken back finds its values as old as they were", async () => {
+test("a reverted edit keeps the age of its claims", async () => {
   await l2vni("hasty", 300);
   const before = await recordedClaims("hasty", "vni/300");
   await reported([{ name: "hasty", generation: 1, state: "Applied" }]);
@@ -219,7 +219,7 @@ test("an edit that is taken back finds its values as old as they were", async ()
   expect(await recordedClaims("hasty", "vni/300")).toEqual(before);
 });
 
-test("a record that a person removed or edited is made again, and nothing is written while nothing changes", async () => {
+test("a removed or edited record is restored, and nothing is written without changes", async () => {
   await l2vni("calm", 400);
   const before = await recordedClaims("calm", "vni/400");
   await l2vnis().patchStatus({ name: "calm", namespace: routers }, { status: { claims: [] } }, { signal });
@@ -235,7 +235,7 @@ test("a record that a person removed or edited is made again, and nothing is wri
   expect((await read("calm")).metadata.resourceVersion).toBe(resourceVersion);
 });
 
-test("an L3VNI that imports what only another VNI exports gets a warning, once", async () => {
+test("an L3VNI that imports what only another VNI exports gets one warning", async () => {
   const l3vnis = client.resource(L3VNI);
   const l3vni = (name: string, vni: number, more: object) =>
     l3vnis.create({ metadata: { name, namespace: routers }, spec: { vrf: name, vni, vxlanport: 4789, ...more } }, { signal });

@@ -131,7 +131,7 @@ test("an address of a HostSession that the load balancer's FRR missed is announc
 
 const REPAIR = { owner: "L3Passthrough/pt", links: 1, lines: 0, drift: true };
 
-test("an address that is flushed while a pass runs is put back by the next pass, which reports the drift", async () => {
+test("an address that is flushed during a pass is restored by the next pass, which reports the drift", async () => {
   meanwhile = () => {
     flush();
     return new Map([["pt-ns", new Set()]]);
@@ -164,7 +164,7 @@ test("a repair is reported by the next pass when this one is aborted after it", 
   expect((await pass()).done?.changes).toEqual([REPAIR]);
 });
 
-test("settings that somebody changes in the router's namespace are written back, and reported as drift", async () => {
+test("changed sysctls in the router's namespace are reverted and reported as drift", async () => {
   const names = ["net.ipv4.ip_forward", "net.ipv4.conf.eth1.rp_filter", "net.ipv4.conf.eth1.arp_filter", "net.ipv4.ip_default_ttl"];
   await pass();
   const before = names.map((name) => inRouter("sysctl", "-n", name));
@@ -174,7 +174,7 @@ test("settings that somebody changes in the router's namespace are written back,
   expect((await pass()).done?.changes).toEqual([]);
 });
 
-test("what others put into the router's namespace is reported with its text, and stays", async () => {
+test("a foreign object in the router's namespace is reported with its text, and stays", async () => {
   expect((await pass()).outcome.foreign).toEqual([]);
   ip("-n", router.namespaces.router, "rule", "add", "ipproto", "udp", "dport", "4789", "blackhole");
   const text = "32765: from all ipproto udp dport 4789 blackhole";

@@ -59,7 +59,7 @@ const AUTO_CREATE = "hostmaster: { type: linux-bridge, linuxBridge: { autoCreate
 
 const ATTIC_LINKS = ["br-hs-501", "host-501", "perouter/attic", "perouter/br-pe-501", "perouter/br-pe-502", "perouter/vni501"];
 
-test("a resource comes and goes with the nodes that it selects, and when it is deleted, all of it and nothing else goes", async () => {
+test("a resource follows its selector, and its deletion removes all of it and nothing else", async () => {
   const [links, lines] = [await at("node1").links(), await at("node1").runningConfig()];
   const attic = async (node: NodeName) => {
     const [there, config] = [await at(node).linkNames(), await at(node).runningConfig()];
@@ -149,7 +149,7 @@ test("an L2VNI changes its VNI, two swap theirs, and one moves to another VRF an
 const passthrough = (name: string, subnet: string) =>
   object("L3Passthrough", name, `hostsession: { asn: 64514, hostasn: 64515, localcidr: { ipv4: ${subnet} } }, ${only("node1")}`);
 
-test("a passthrough peers with a plain FRR on the node, the fabric reaches what that announces, and a second one fails alone", async () => {
+test("a passthrough peers with an FRR on the node, the fabric reaches its prefixes, and a second passthrough fails alone", async () => {
   await at("node1").speak(["neighbor 192.169.30.1 remote-as 64514", "neighbor 192.169.30.1 timers connect 2"]);
   await lab.apply(passthrough("first", "192.169.30.0/24"));
   await expectStates("node1", { "L3Passthrough first": "Applied" });
@@ -191,7 +191,7 @@ test("applies raw FRR configuration, keeps the last good text while FRR rejects 
   expect(await lab.lost(traffic)).toEqual(lostBefore);
 });
 
-test("a VRF is routed for as long as one of its L2VNIs is there, and what fails for want of a bridge recovers with the bridge", async () => {
+test("a VRF is routed while one of its L2VNIs is applied, and a failure for a missing bridge recovers with the bridge", async () => {
   const network = (name: string, vni: number, more: string) => object("L2VNI", name, `vrf: duo, vni: ${vni}, ${more}${only("node1")}`);
   await lab.apply(network("duo-a", 521, "hostmaster: { type: linux-bridge, linuxBridge: { name: br-duo } }, "));
   await lab.apply(object("L3VNI", "duo", `vrf: duo, vni: 520, ${only("node1")}`));
@@ -245,7 +245,7 @@ test("both families: gateways answer and route, and a host session has two sessi
 const onOvs = (name: string, vni: number, bridge: string, more = "") =>
   object("L2VNI", name, `vni: ${vni}, hostmaster: { type: ovs-bridge, ovsBridge: { ${bridge} } }, ${more}${only("node1")}`);
 
-test("bridges of Open vSwitch are created, used and removed; one that a person made stays", async () => {
+test("Open vSwitch bridges are created, used and removed; a foreign one stays", async () => {
   const bridges = async () => (await at("node1").do("ovs-vsctl", "list-br")).trim().split("\n");
   await lab.apply(onOvs("auto", 541, "autoCreate: true"));
   await eventually(() => at("node1").failures()).toEqual(["L2VNI auto ValidationFailed: Open vSwitch does not answer on this node"]);
@@ -306,7 +306,7 @@ test("leaves links of other owners alone, whatever their name, and marks its own
   expect(await lab.lost(traffic)).toEqual(lostBefore);
 });
 
-test("the AS number changes and changes back: FRR is rebuilt, and everything is there again", async () => {
+test("the AS number changes and changes back: FRR is rebuilt, and everything is restored", async () => {
   for (const [asn, other] of [
     [64518, "64514"],
     [64514, "64518"],

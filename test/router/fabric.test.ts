@@ -63,7 +63,7 @@ const nextHops = async () => {
 };
 const device = (interfaceName: string) => ({ type: "NetworkDevice" as const, networkDevice: { interfaceName } });
 
-test("an Underlay of v0.2 uses two switches without addresses side by side", async () => {
+test("an Underlay of v0.2 uses two unnumbered switches in parallel", async () => {
   await node.client.resource(Underlay).create(
     {
       metadata: where,
@@ -87,7 +87,7 @@ test("an Underlay of v0.2 uses two switches without addresses side by side", asy
   expect(conditions.find(({ type }) => type === "SessionsEstablished")?.status).toBe("True");
 });
 
-test("the same Underlay in the words of v0.1 changes nothing: no session is reset", async () => {
+test("the same Underlay in v0.1 changes nothing: no session is reset", async () => {
   const before = await sessions();
   await node.client.resource(Underlay).patch(
     where,
@@ -108,7 +108,7 @@ test("the same Underlay in the words of v0.1 changes nothing: no session is rese
   expect(await nextHops()).toEqual(["eth2", "eth3"]);
 });
 
-test("a lost switch costs its own session only, and its link is named", async () => {
+test("a lost switch ends only its own session, and its link is reported", async () => {
   await run("ip", "-n", switches[1]?.netns ?? "", "link", "set", "node", "down");
   await eventually(async () => expect(await nextHops()).toEqual(["eth2"]));
   await eventually(async () => {
@@ -121,7 +121,7 @@ test("a lost switch costs its own session only, and its link is named", async ()
   await eventually(async () => expect(await nextHops()).toEqual(["eth2", "eth3"]));
 });
 
-test("an interface that vanishes is named, and the rest stays as it was", async () => {
+test("a missing interface is reported, and the rest stays unchanged", async () => {
   const before = await sessions();
   await node.router("link", "del", "eth3");
   await eventually(async () => {

@@ -52,7 +52,7 @@ const indexes = async () => {
 };
 const eventually = (expectation: () => Promise<void>) => vi.waitFor(expectation, { timeout: 60_000, interval: 50 });
 
-test("every Node carries an index of its own: what it brought, what was corrected, and what a new one was given", async () => {
+test("every Node has a unique index: its own, a corrected, or a new one", async () => {
   await create("brought", "4");
   await create("clash", "4");
   await create("garbage", "four");
@@ -66,7 +66,7 @@ test("every Node carries an index of its own: what it brought, what was correcte
   await eventually(async () => expect(await indexes()).toEqual({ brought: "4", clash: "0", garbage: "1", plain: "2", late: "3" }));
 });
 
-test("the Nodes keep their indexes when the record of them is lost", async () => {
+test("Nodes keep their indexes when the members object is lost", async () => {
   const before = (await indexes()) as Record<string, string>;
   await stopController?.();
   await client.resource(ConfigMap).delete({ name: "plumbline-members", namespace: "plumbline-system" }, { signal });

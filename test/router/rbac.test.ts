@@ -169,7 +169,7 @@ async function nameSecrets(...names: string[]): Promise<void> {
 const eventually = (expectation: () => Promise<void>) => vi.waitFor(expectation, { timeout: 60_000, interval: 100 });
 const statuses = () => admin.resource(RouterNodeConfigurationStatus);
 
-test("agent and controller need no more rights than the chart grants", async () => {
+test("agent and controller need no more permissions than the chart grants", async () => {
   const before = await forbiddenRequests();
   await startController();
   await startAgent();
@@ -207,7 +207,7 @@ test("agent and controller need no more rights than the chart grants", async () 
   expect(await forbiddenRequests()).toBe(before);
 });
 
-test("a Secret that cannot be read costs nothing else: what it held counts on, and a new one is unreadable, not missing", async () => {
+test("an unreadable Secret affects nothing else: its last data stays, and a new one is unreadable, not missing", async () => {
   const roles = admin.resource(role("Role"));
   const ref = { name: "plumbline-router-agent", namespace: routers };
   const { rules } = await roles.get(ref.name, { namespace: routers, signal });
@@ -228,7 +228,7 @@ test("a Secret that cannot be read costs nothing else: what it held counts on, a
   await eventually(() => Promise.resolve(expect(passwords).toEqual({ tor: "bmV3", second: "dHdv" })));
 });
 
-test("an agent that may not read what it needs says in its Lease what it waits for, and why names it, until it may", async () => {
+test("an agent without read permissions lists in its Lease what it waits for, and why reports it, until it has them", async () => {
   const roles = admin.resource(role("ClusterRole"));
   const ref = { name: "plumbline-agent" };
   const { rules } = await roles.get(ref.name, { signal });
@@ -267,10 +267,10 @@ test("an agent that may not read what it needs says in its Lease what it waits f
   });
 });
 
-describe("what they may not", () => {
+describe("forbidden", () => {
   const forbidden = expect.objectContaining({ code: "Forbidden" }) as Error;
 
-  test("the agent removes no status, changes no configuration, no Node and no Pod, and reads no Secret of others", async () => {
+  test("for the agent: deleting statuses, changing configuration, Nodes and Pods, and reading other Secrets", async () => {
     const client = clientOf({ agentOf: "worker-1" });
     const worker = { name: "worker-1", namespace: routers };
     const web = { name: "web", namespace: routers };
@@ -295,7 +295,7 @@ describe("what they may not", () => {
     client.close();
   });
 
-  test("the controller changes no configuration, only what is recorded with it, and reads no Secret of the routers", async () => {
+  test("for the controller: changing configuration except its status, and reading Secrets of the routers", async () => {
     const client = clientOf("controller");
     const web = { name: "web", namespace: routers };
     const tries = [

@@ -132,7 +132,7 @@ test("kubectl shows one node by its name", async () => {
   expect(await shell("kubectl get routernodeconfigurationstatus worker-1 --no-headers")).toMatch(/^worker-1 +True +False +\d+s\n$/);
 });
 
-test("the query for monitoring gives each node and whether it is ready", async () => {
+test("the query for monitoring returns each node and whether it is Ready", async () => {
   const query = `kubectl get routernodeconfigurationstatus -o json | jq '.items[] | {name: .metadata.name, ready: (.status.conditions[] | select(.type=="Ready") | .status)}'`;
   expect(stream(await shell(query))).toEqual([
     { name: "control-1", ready: "True" },
@@ -142,7 +142,7 @@ test("the query for monitoring gives each node and whether it is ready", async (
   ]);
 });
 
-test("the query for failed configurations gives the nodes that have any, with their messages", async () => {
+test("the query for failed configurations returns the nodes with failures and their messages", async () => {
   const query = String.raw`kubectl get routernodeconfigurationstatus -o json | jq '.items[] | select(.status.failedResources | length > 0) | {node: .metadata.name, failed: [.status.failedResources[] | "\(.kind)/\(.name): \(.message)"]}'`;
   expect(stream(await shell(query))).toEqual([
     {
@@ -168,7 +168,7 @@ const listed = async (query: string) => {
   return all.map(({ node, kind, name, reason }) => `${node} ${kind}/${name} ${reason}`);
 };
 
-test("the query for all failed resources gives one list over all nodes", async () => {
+test("the query for all failed resources returns one list for all nodes", async () => {
   // Where the spec asks for the node, jq already looks at the failed resource, which has none.
   expect(await listed("[.items[] | .status.failedResources[]? | {node: .metadata.name, kind, name, reason, message}]")).toEqual([
     "null L2VNI/tenant-network-a ValidationFailed",
@@ -193,7 +193,7 @@ test("the query for Underlay failures names the node", async () => {
   expect(await shell(query)).toBe('"worker-3"\n');
 });
 
-test("the owner is the Node, in exactly four fields", async () => {
+test("the owner reference is the Node with exactly four fields", async () => {
   const { metadata } = await client.resource(RouterNodeConfigurationStatus).get("worker-2", { namespace: NAMESPACE, signal });
   const node = await client.resource(Node).get("worker-2", { signal });
   expect(metadata.ownerReferences).toEqual([{ apiVersion: "v1", kind: "Node", name: "worker-2", uid: node.metadata.uid }]);

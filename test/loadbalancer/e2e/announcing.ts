@@ -23,14 +23,14 @@ export function announcingTests(lab: () => ServiceLab): void {
 
   const states = () => lab().configurationStates();
 
-  test("a service of a routed pool is announced by every node, the tor spreads over them, and pods of all of them answer", async () => {
+  test("a Service of a routed pool is announced by every node, the ToR balances over them, and pods of all nodes answer", async () => {
     await lab().eventually("the tor has a way over every node", async () => (await lab().towards(lab().address("web"))).length === 3);
     const answered = () => new Set(lab().attempts.flatMap(({ name, by }) => (name === "default/web" && by !== undefined ? [by] : [])));
     await lab().eventually("three pods answer", () => answered().size === 3);
     expect(lab().address("web")).toMatch(/^10\.200\.0\./);
   });
 
-  test("a service of the segment is on one node, whose machine answers for it and whose pod answers the client", async () => {
+  test("a layer 2 Service is on one node, which answers ARP and whose pod answers the client", async () => {
     const { l2 = "" } = lab().service("wiki");
     const address = lab().address("wiki");
     expect(lab().addressHistory.holders(address)).toEqual([l2]);
@@ -73,7 +73,7 @@ export function announcingTests(lab: () => ServiceLab): void {
     ).toBe(0);
   });
 
-  test("the controller and every speaker say that the configuration is valid, under the labels of the document", async () => {
+  test("the controller and every speaker report a valid configuration, with the documented labels", async () => {
     await expect.poll(states, { timeout: 60_000 }).toEqual(VALID);
     const { items } = await lab().lab.api.client.resource(ConfigurationState).list({ namespace: METALLB_NAMESPACE, signal: lab().signal });
     expect(items.map(({ metadata }) => metadata.labels).toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))).toEqual([
@@ -97,7 +97,7 @@ export function announcingTests(lab: () => ServiceLab): void {
     expect(pool.status).toMatchObject({ assignedIPV4: 1, availableIPV4: 3, services: 1 });
   });
 
-  test("a bad peer of one node makes that node's speaker invalid, in the words of the document, and breaks no connection", async () => {
+  test("an invalid peer of one node makes its speaker Invalid with the documented message, and breaks no connection", async () => {
     const began = Date.now();
     await lab().apply(`
 apiVersion: v1
@@ -140,7 +140,7 @@ stringData: { username: x, password: x }
     expect((await lab().since(began, "web", "wiki")).failed).toEqual([]);
   });
 
-  test("an advertisement that leaves a node out takes its route and its status away, and no connection is lost", async () => {
+  test("an advertisement that excludes a node withdraws its route and status without losing a connection", async () => {
     const began = Date.now();
     await lab().apply(`
 apiVersion: metallb.io/v1beta1
@@ -163,7 +163,7 @@ spec:
     expect((await lab().since(began, "web")).failed).toEqual([]);
   });
 
-  test("a session that the tor resets falls alone", async () => {
+  test("a session that the ToR resets affects no other", async () => {
     const client = lab().lab.api.client;
     const since = async () =>
       new Map(

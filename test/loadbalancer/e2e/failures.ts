@@ -4,7 +4,7 @@ import type { NodeAddresses, ServiceLab } from "../../support/service-lab.ts";
 import { type ObservedHeartbeat, type ObservedFrame, PacketCapture } from "../../support/packet-capture.ts";
 import { NODES } from "../../support/nodes.ts";
 
-/** Whoever was away itself for longer gives the others another chance. */
+/** A node that was suspended for longer does not count the silence of the others. */
 const AWAY_MS = 2_000;
 
 /** What breaks without warning: how much is lost is printed; that it is lost only until someone noticed is asserted. */
@@ -16,7 +16,7 @@ export function lossTests(lab: () => ServiceLab): void {
     const addresses = new Map<string, NodeAddresses>(nodes);
     const before = await lab().torSessions();
     const tap = new PacketCapture(lab().lab);
-    await lab().eventually("every node is heard", () => nodes.every(([, { ip }]) => tap.beats.some(({ from }) => from === ip)));
+    await lab().eventually("every node sends heartbeats", () => nodes.every(([, { ip }]) => tap.beats.some(({ from }) => from === ip)));
 
     const began = Date.now();
     await lab().fault("node-lost", lost);
@@ -82,7 +82,7 @@ export function lossTests(lab: () => ServiceLab): void {
     const began = Date.now();
     await lab().fault("api-cut", cut);
     const turns = lab().addressHistory.turns.length;
-    // Until the others have been told that it is gone, and longer than an address lives that nobody refreshes.
+    // Until the others know that it is gone, and longer than the lifetime of an address without a refresh.
     await sleep(30_000);
     expect(lab().addressHistory.holders(address)).toEqual([cut]);
     expect(lab().addressHistory.turns.slice(turns)).toEqual([]);
@@ -91,7 +91,7 @@ export function lossTests(lab: () => ServiceLab): void {
     expect((await lab().since(began, "web", "wiki")).failed).toEqual([]);
   });
 
-  test("an agent that is frozen loses its address only when its time is over, and does not take it back by surprise when it wakes", async () => {
+  test("a suspended agent loses its address only after its lifetime, and probes before it takes it back", async () => {
     const frozen = lab().holder();
     const address = lab().address("wiki");
     const began = Date.now();

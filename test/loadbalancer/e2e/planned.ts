@@ -7,7 +7,7 @@ import { AGENT_PROCESS } from "../../../lab/cli/agents.ts";
 import type { ServiceLab } from "../../support/service-lab.ts";
 import { NODES } from "../../support/nodes.ts";
 
-/** Three times as long as an agent may be silent here, and longer than an address lives that nobody refreshes. */
+/** Three times the timeout of an agent here, and longer than the lifetime of an address without a refresh. */
 const OUTAGE_MS = 45_000;
 /** So long an address lives that an agent refreshes; the one that it leaves behind lives longer. */
 const REFRESHED_S = 25;
@@ -29,7 +29,7 @@ export function plannedTests(lab: () => ServiceLab): void {
     await lab().eventually(`${node} has a new agent`, async () => !["", before].includes(await agentOf(node)));
   }
 
-  test("agents that are restarted one after the other keep their sessions and addresses", async () => {
+  test("agents that are restarted in sequence keep their sessions and addresses", async () => {
     const began = Date.now();
     const turns = lab().addressHistory.turns.length;
     for (const node of NODES) await restart(node);
@@ -52,7 +52,7 @@ export function plannedTests(lab: () => ServiceLab): void {
     expect(await lost(began)).toEqual([]);
   });
 
-  test("pods that leave a node take its announcement with them while they still serve, and cost no connection", async () => {
+  test("a node withdraws its announcement while its terminating pods still serve, and no connection is lost", async () => {
     const began = Date.now();
     const scale = (replicas: number) =>
       lab()
@@ -79,7 +79,7 @@ export function plannedTests(lab: () => ServiceLab): void {
     expect(await lost(began)).toEqual([]);
   });
 
-  /** How long wiki's address lives on a node if nobody refreshes it. */
+  /** The lifetime of wiki's address on a node without a refresh. */
   async function secondsToLive(node: string): Promise<number> {
     const address = lab().address("wiki");
     const links = JSON.parse(await lab().host(node).do(["ip", "-j", "address", "show", "to", address])) as {

@@ -59,7 +59,7 @@ export function failureTests(lab: () => TestLab): void {
     }
   }
 
-  test("a VNI that another holds fails alone and names the holder, and a change of it clears the failure", async () => {
+  test("a VNI of another resource fails alone and names the owner, and an edit clears the failure", async () => {
     await lab().apply(l3vni("clash", `{ vrf: clash, vni: 110, ${SESSION} }`));
     await expectEverywhere(["L3VNI clash ValidationFailed: VNI 110 conflicts with L2VNI shop"]);
     await lab().apply(l3vni("clash", `{ vrf: clash, vni: 410, ${SESSION} }`));
@@ -68,7 +68,7 @@ export function failureTests(lab: () => TestLab): void {
     expect(await lab().lost(traffic)).toEqual(NONE);
   });
 
-  test("an L3VNI without L2VNI and HostSession waits for an L2VNI of its VRF, and recovers when one comes", async () => {
+  test("an L3VNI without L2VNI and HostSession fails until its VRF has an L2VNI", async () => {
     await lab().apply(l3vni("lonely", "{ vrf: lonely, vni: 420 }"));
     await expectEverywhere(["L3VNI lonely DependencyFailed: No healthy L2VNI exists for VRF 'lonely'"]);
     await lab().apply(l2vni("company", "{ vrf: lonely, vni: 421 }"));
@@ -80,7 +80,7 @@ export function failureTests(lab: () => TestLab): void {
     expect(await lab().lost(traffic)).toEqual(NONE);
   });
 
-  test("three resources fail as in the specification, each for its own reason, and the good ones are live", async () => {
+  test("three resources fail as in the specification, each with its own reason, and valid ones are live", async () => {
     await lab().apply(
       l2vni("tenant-network-a", "{ vrf: tenant, vni: 431, hostmaster: { type: linux-bridge, linuxBridge: { name: eth2 } } }"),
     );
@@ -104,7 +104,7 @@ export function failureTests(lab: () => TestLab): void {
     expect(await lab().lost(traffic)).toEqual(NONE);
   });
 
-  test("an Underlay whose interface is missing leaves everything as it is, and recovers when it is put right", async () => {
+  test("an Underlay with a missing interface changes nothing, and recovers when it is fixed", async () => {
     await lab().apply(underlay("eth9"));
     await expectEverywhere(["Underlay underlay ValidationFailed: Interface eth9 not present on node"]);
     const ready = (await lab().status("node1"))?.conditions?.find(({ type }) => type === "Ready");
@@ -114,7 +114,7 @@ export function failureTests(lab: () => TestLab): void {
     expect(await lab().lost(traffic)).toEqual(NONE);
   });
 
-  test("the interface that carries the node's address is not taken", async () => {
+  test("the interface with the node's address is rejected", async () => {
     await lab().apply(`
 kind: Underlay
 metadata: { name: thief }
@@ -133,7 +133,7 @@ spec:
     expect(await lab().lost(traffic)).toEqual(NONE);
   });
 
-  test("an old object that is edited onto the VNI of a newer, working one loses, and both go on", async () => {
+  test("an old object that is edited onto the VNI of a newer, applied one loses, and both stay live", async () => {
     const states = async () => {
       const every = NODES.map(async (node) => `${await lab().state(node, "L2VNI", "older")} ${await lab().state(node, "L2VNI", "newer")}`);
       return [...new Set(await Promise.all(every))];
@@ -171,7 +171,7 @@ spec:
     expect(await lab().lost(traffic)).toEqual(NONE);
   });
 
-  test("a route target that is none, one that another VRF exports and one that it imports each fail their own L3VNI, and no route leaks", async () => {
+  test("an invalid route target, one that another VRF exports, and one that it imports each fail their L3VNI, and no route leaks", async () => {
     await lab().apply(l3vni("garbled", `{ vrf: garbled, vni: 461, exportRTs: ["64514:x"], ${SESSION} }`));
     await lab().apply(l3vni("greedy", `{ vrf: greedy, vni: 462, exportRTs: ["64514:100"], ${SESSION.replace("20.0", "21.0")} }`));
     await lab().apply(l3vni("leaking", `{ vrf: leaking, vni: 463, exportRTs: ["65000:100"], ${SESSION.replace("20.0", "22.0")} }`));
@@ -194,7 +194,7 @@ spec:
     expect(await lab().lost(traffic)).toEqual(NONE);
   });
 
-  test("an L3VNI is carried by the second L2VNI of its VRF where the first one fails", async () => {
+  test("the second L2VNI of a VRF supports its L3VNI if the first fails", async () => {
     await lab().apply(l2vni("first", "{ vrf: pair, vni: 471, hostmaster: { type: linux-bridge, linuxBridge: { name: br-none } } }"));
     await lab().apply(l2vni("second", "{ vrf: pair, vni: 472 }"));
     await lab().apply(l3vni("pair", "{ vrf: pair, vni: 473 }"));
@@ -217,7 +217,7 @@ spec:
     expect(await lab().lost(traffic)).toEqual(NONE);
   });
 
-  test("a resource that is kept in its last good form is kept across a restart of the agent", async () => {
+  test("a kept last good version survives an agent restart", async () => {
     await lab().apply(l2vni("kept", "{ vrf: kept, vni: 481 }"));
     await expect.poll(() => lab().state("node1", "L2VNI", "kept"), EVENTUALLY).toBe("Applied");
     await lab().apply(l2vni("kept", "{ vrf: kept, vni: 100 }"));

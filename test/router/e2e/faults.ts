@@ -44,7 +44,7 @@ export function faultTests(lab: () => TestLab): void {
     ).items;
   const established = (node: NodeName) => () => lab().condition(node, "SessionsEstablished");
 
-  test("an agent that is killed costs no ping, and the next one takes the router over without a reset of its session", async () => {
+  test("a killed agent loses no ping, and the next one adopts the router without a session reset", async () => {
     await startTraffic();
     const since = async () =>
       (await lab().show<Record<string, { bgpTimerUpEstablishedEpoch?: number }>>("node1", "show bgp neighbors json"))["192.168.11.2"];
@@ -58,7 +58,7 @@ export function faultTests(lab: () => TestLab): void {
     expect(await lab().lost(traffic)).toEqual([0, 0]);
   });
 
-  test("a link that goes down is in the status, and traffic passes again when it is back", async () => {
+  test("a link that goes down is in the status, and traffic recovers with it", async () => {
     await startTraffic();
     await lab().fault("link-down", "node1");
     await expect.poll(established("node1"), EVENTUALLY).toBe("False");
@@ -68,14 +68,14 @@ export function faultTests(lab: () => TestLab): void {
     await expectPassing();
   });
 
-  test("a session that the tor shuts is in the status until it is back", async () => {
+  test("a session that the ToR shuts down is in the status until it is back", async () => {
     await lab().fault("session-cut", "node2");
     await expect.poll(established("node2"), EVENTUALLY).toBe("False");
     await lab().fault("session-cut", "node2", "fix");
     await expect.poll(established("node2"), EVENTUALLY).toBe("True");
   });
 
-  test("a zebra that is killed is back by itself and costs no ping", async () => {
+  test("a killed zebra is restarted without losing a ping", async () => {
     await startTraffic();
     await lab().fault("zebra-killed", "node1");
     await expect.poll(() => lab().exec("node1", "pgrep", "-f", "/zebra .*plumbline-router"), EVENTUALLY).toMatchObject({ code: 0 });
@@ -84,7 +84,7 @@ export function faultTests(lab: () => TestLab): void {
     expect(await lab().lost(traffic)).toEqual([0, 0]);
   });
 
-  test.each(["bgpd-killed", "frr-killed", "frr-restarted"])("after %s the router is back by itself as it was", async (fault) => {
+  test.each(["bgpd-killed", "frr-killed", "frr-restarted"])("after %s the router is restored", async (fault) => {
     await startTraffic();
     await lab().fault(fault, "node1");
     await expect.poll(() => lab().exec("node1", "pgrep", "-f", "/bgpd .*plumbline-router"), EVENTUALLY).toMatchObject({ code: 0 });
@@ -92,7 +92,7 @@ export function faultTests(lab: () => TestLab): void {
     await expectPassing();
   });
 
-  test("FRR that is frozen makes the node not ready, never ready, and thaws", async () => {
+  test("a suspended FRR makes the node not Ready until it resumes", async () => {
     await lab().fault("frr-frozen", "node3");
     await expect.poll(() => lab().condition("node3", "Ready"), EVENTUALLY).toBe("False");
     const ready = (await lab().status("node3"))?.conditions?.find(({ type }) => type === "Ready");
@@ -104,7 +104,7 @@ export function faultTests(lab: () => TestLab): void {
   test.each([
     ["bridge-deleted", ["ip", "-n", "perouter", "link", "show", "br-pe-110"], ""],
     ["address-flushed", ["ip", "-n", "perouter", "address", "show", "dev", "br-pe-110"], "10.110.0.1/24"],
-  ] as const)("after %s what a person changed is put back, and said", async (fault, command, text) => {
+  ] as const)("after %s the change is reverted with an Event", async (fault, command, text) => {
     await startTraffic();
     await lab().fault(fault, "node1");
     await expect
@@ -114,7 +114,7 @@ export function faultTests(lab: () => TestLab): void {
     await expect.poll(events, EVENTUALLY).toContainEqual(expect.objectContaining({ reason: "DriftRepaired" }));
   });
 
-  test("a line that a person types into vtysh is removed, and an Event quotes it", async () => {
+  test("a line that is typed into vtysh is removed with an Event that quotes it", async () => {
     await lab().fault("config-typed", "node1");
     const running = async () => (await lab().exec("node1", "vtysh", "-N", "plumbline-router", "-c", "show running-config")).stdout;
     await expect.poll(running, EVENTUALLY).not.toContain("203.0.113.9");
@@ -122,7 +122,7 @@ export function faultTests(lab: () => TestLab): void {
     await expect.poll(events, EVENTUALLY).toContainEqual(expect.objectContaining({ reason: "DriftRepaired", message }));
   });
 
-  test("an agent that is frozen becomes Unknown, and puts its status right when it thaws", async () => {
+  test("a suspended agent becomes Unknown, and corrects its status when it resumes", async () => {
     await lab().fault("agent-frozen", "node2");
     await expect.poll(() => lab().condition("node2", "Ready"), EVENTUALLY).toBe("Unknown");
     await lab().fault("agent-frozen", "node2", "fix");

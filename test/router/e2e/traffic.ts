@@ -38,7 +38,7 @@ export function trafficTests(lab: () => TestLab): void {
     for (const file of ["underlay.yaml", "red.yaml", "blue.yaml"]) await lab().applyExample(file);
   });
 
-  /** Prefixes of one EVPN route type that a node has heard from another, such as `[2]:[0]:[48]:[aa:..]:[32]:[10.110.0.12]`. */
+  /** Prefixes of one EVPN route type that a node has received from another, such as `[2]:[0]:[48]:[aa:..]:[32]:[10.110.0.12]`. */
   async function routesFrom(at: NodeName, other: NodeName, type: "2" | "5"): Promise<string[]> {
     type Table = Record<string, Record<string, { paths?: { nexthops?: { ip: string }[] }[][] }>>;
     const table = await lab().show<Table>(at, `show bgp l2vpn evpn route type ${type} json`);
@@ -56,7 +56,7 @@ export function trafficTests(lab: () => TestLab): void {
     return (await Promise.all(every)).flat().toSorted();
   }
 
-  test("every node is ready, with its session to the tor", async () => {
+  test("every node is Ready, with its session to the ToR", async () => {
     const resources = ["L2VNI shop", "L2VNI stock", "L3VNI blue", "L3VNI red", "Underlay underlay"];
     await expect.poll(states, EVENTUALLY).toEqual(NODES.flatMap((node) => resources.map((resource) => `${node} ${resource} Applied`)));
     for (const node of NODES) {
@@ -89,7 +89,7 @@ export function trafficTests(lab: () => TestLab): void {
     await expect.poll(() => routesFrom("node1", "node2", "5"), EVENTUALLY).toContainEqual(expect.stringContaining("10.110.0.0"));
   });
 
-  test("a HostSession peers with a plain FRR on the node, and what it announces is reached from another node", async () => {
+  test("a HostSession peers with an FRR on the node, and its prefixes are reached from another node", async () => {
     for (const node of NODES) await expect.poll(() => lab().condition(node, "SessionsEstablished"), EVENTUALLY).toBe("True");
     const ping = ["ping", "-c1", "-W1", "-I", speakerAddress("node1"), speakerAddress("node2")];
     await expect.poll(async () => (await lab().exec("node1", ...ping)).code, EVENTUALLY).toBe(0);
