@@ -46,7 +46,7 @@ afterAll(async () => {
 });
 
 test.each([...CUSTOM_KINDS, SampleKind].map((kind) => [kind.kind, kind] as const))(
-  "the server takes the schema of %s as it is, and serves it",
+  "a real API server accepts and serves the schema of %s unchanged",
   async (_, kind) => {
     const wanted = crdOf(kind);
     const crd = await client.resource(CustomResourceDefinition).get(wanted.metadata.name, { signal });
@@ -59,7 +59,7 @@ test.each([...CUSTOM_KINDS, SampleKind].map((kind) => [kind.kind, kind] as const
 );
 
 test.each([...CUSTOM_KINDS, SampleKind].map((kind) => [kind.kind, kind] as const))(
-  "what a field of %s means is published with it",
+  "the field descriptions of %s are published",
   async (_, kind) => {
     const read = () =>
       client.request<{ components: { schemas: Record<string, Published> } }>("GET", `/openapi/v3/apis/${apiVersionOf(kind)}`, { signal });
@@ -71,13 +71,13 @@ test.each([...CUSTOM_KINDS, SampleKind].map((kind) => [kind.kind, kind] as const
   },
 );
 
-test("kubectl explains a field in our words", async () => {
+test("kubectl explain prints our field descriptions", async () => {
   const { stdout } = await kubectl("explain", "l3vni.spec.hostsession.hostasn");
   expect(stdout).toContain("FIELD: hostasn <integer>");
   expect(stdout.replaceAll(/\s+/g, " ")).toContain("The AS number of the host, the node's own BGP speaker. It must differ from asn.");
 });
 
-test("statuses as the specification shows them are kept whole and listed as it lists them", async () => {
+test("the example statuses of the specification are stored completely and listed as there", async () => {
   const at = "2025-01-15T10:30:00Z";
   const condition = (type: string, status: "True" | "False", reason: string) => ({
     type,
@@ -124,7 +124,7 @@ test("statuses as the specification shows them are kept whole and listed as it l
   ]);
 });
 
-test("a pool as the specification shows it is taken, counted and listed", async () => {
+test("the example pool of the specification is accepted, counted and listed", async () => {
   const resource = client.resource(IPAddressPool);
   const metadata = { name: "example", namespace: "metallb-system" };
   const addresses = ["192.168.10.0/24", "192.168.9.1-192.168.9.5", "fc00:f853:0ccd:e799::/124"];
@@ -137,7 +137,7 @@ test("a pool as the specification shows it is taken, counted and listed", async 
   expect(stdout).toContain("9007199254740991");
 });
 
-test("an L3VNI that says everything there is to say is taken without a warning", async () => {
+test("an L3VNI with every field is accepted without a warning", async () => {
   const manifest = `
     apiVersion: openpe.openperouter.github.io/v1alpha1
     kind: L3VNI
@@ -162,7 +162,7 @@ test("an L3VNI that says everything there is to say is taken without a warning",
   expect({ stdout, stderr }).toEqual({ stdout: "l3vni.openpe.openperouter.github.io/red created\n", stderr: "" });
 });
 
-test("an old version is served with the same schema, and says that it is old", async () => {
+test("a deprecated version is served with the same schema and a warning", async () => {
   const file = join(api.server.directory, "specimen.yaml");
   await writeFile(
     file,

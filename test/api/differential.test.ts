@@ -45,30 +45,30 @@ afterAll(async () => {
 describe.each(KINDS.map((kind) => [kind.kind, kind] as const))("%s", (_, kind) => {
   const { creates, updates, statuses } = "spec" in kind.schema.properties ? WITH_SPEC : WITHOUT_SPEC;
 
-  test("an object that is created is defaulted, pruned and judged the same by both", async () => {
+  test("both default, prune and validate a created object the same way", async () => {
     const writes = samples(battered(kind.schema, acceptable(kind)), creates).map((parts, at) => ({
       object: objectOf(kind, `new-${at}`, parts),
     }));
     expect(await differences(kind, writes)).toEqual([]);
   });
 
-  test("an object that is changed is judged the same by both, rules about the old one included", async () => {
+  test("both validate a changed object the same way, including transition rules", async () => {
     const olds = await stored(kind, acceptable(kind), "changed", 7);
     expect(await differences(kind, samples(updatesOf(kind, olds), updates))).toEqual([]);
   });
 
-  test("a status is defaulted, pruned and judged the same by both", async () => {
+  test("both default, prune and validate a status the same way", async () => {
     const olds = await stored(kind, acceptable(kind), "status", 4);
     expect(await differences(kind, samples(statusesOf(kind, olds), statuses))).toEqual([]);
   });
 
-  test("enough of these objects were accepted, and enough refused, that this means something", () => {
+  test("enough objects were accepted and enough rejected", () => {
     expect(verdicts.filter((verdict) => verdict === `${kind.kind} accepted`).length).toBeGreaterThan(150);
     expect(verdicts.filter((verdict) => verdict === `${kind.kind} refused`).length).toBeGreaterThan(100);
   });
 });
 
-test("what an older schema let in is forgiven by both as long as it is not touched", async () => {
+test("both accept unchanged values that an older schema allowed", async () => {
   const Relic: CustomKind = { ...SampleKind, kind: "Relic", plural: "relics", shortNames: ["rel"] };
   const strict = crdOf(Relic);
   await install(Relic, lenient(strict));
@@ -85,7 +85,7 @@ test("what an older schema let in is forgiven by both as long as it is not touch
   expect(await differences(Relic, samples(statusesOf(Relic, olds), WITH_SPEC.statuses))).toEqual([]);
 });
 
-test("among the refused objects there was every sort of error", () => {
+test("the rejected objects cover every kind of error", () => {
   expect([...reasons].sort()).toEqual([
     "FieldValueDuplicate",
     "FieldValueForbidden",

@@ -9,14 +9,14 @@ const files = await readdir(join(import.meta.dirname, "../../bench"));
 const names = files.flatMap((file) => /^([\w-]+)\.bench\.ts$/.exec(file)?.[1] ?? []);
 
 describe.concurrent("with tiny counts", () => {
-  test.for(names)("%s gives finite figures, and nothing is wrong", async (name, { expect }) => {
+  test.for(names)("%s returns finite figures without an error", async (name, { expect }) => {
     const measures = await tiny(name);
     expect(measures.length).toBeGreaterThan(0);
     expect(measures.filter(({ bench, ratio }) => bench !== name || !Number.isFinite(ratio))).toEqual([]);
     expect(measures.filter(({ kind, ratio, goal }) => kind === "correctness" && ratio < goal)).toEqual([]);
   });
 
-  test("controller also measures MetalLB's controller where its binary is given", async ({ expect }) => {
+  test("controller also measures MetalLB's controller if its binary is given", async ({ expect }) => {
     const directory = await mkdtemp(join(tmpdir(), "plumbline-bench-test-"));
     try {
       const binary = join(directory, "controller");
@@ -31,13 +31,13 @@ describe.concurrent("with tiny counts", () => {
 });
 
 describe("the command line", () => {
-  test("an unknown bench is named, with those that there are", async () => {
+  test("the error about an unknown bench lists the known ones", async () => {
     const { code, stdout, stderr } = await plumbline(["bench", "allocator", "unknown"]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toContain(`bench: unknown bench unknown. Benches: ${names.toSorted().join(", ")}.`);
   });
 
-  test("an unknown option is named", async () => {
+  test("the error about an unknown option names it", async () => {
     const { code, stderr } = await plumbline(["bench", "--fast", "allocator"]);
     expect(code).toBe(2);
     expect(stderr).toContain("bench: unknown option --fast.");

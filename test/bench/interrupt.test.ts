@@ -60,7 +60,7 @@ test.for([
   }
 });
 
-/** Everything started with this in its environment, whoever its parent is by now. */
+/** All processes with this in their environment, whatever their parent is now. */
 async function runningWith(mark: string): Promise<Running> {
   const processes: string[] = [];
   const directories = new Set<string>();

@@ -39,12 +39,12 @@ function ruleTest({ alert, after, labels = {}, severity, summary }: AlertCase, s
   };
 }
 
-test("promtool finds nothing wrong with the rules", async () => {
+test("promtool accepts the rules", async () => {
   const { stdout } = await promisify(execFile)("promtool", ["check", "rules", RULES]);
   expect(stdout).toContain(`SUCCESS: ${rules.length} rules found`);
 });
 
-test("each alert fires when it should, says what it is about, and does not when it should not", async () => {
+test("each alert fires with its labels exactly in its cases", async () => {
   const directory = await mkdtemp(join(tmpdir(), "plumbline-alerts-"));
   onTestFinished(() => rm(directory, { recursive: true }));
   const tests = ALERT_CASES.flatMap((one) => [ruleTest(one, one.fires, true), ruleTest(one, one.quiet, false)]);
@@ -56,7 +56,7 @@ test("each alert fires when it should, says what it is about, and does not when 
   expect(ALERT_CASES.map(({ alert }) => alert).toSorted()).toEqual(rules.map(({ alert }) => alert).toSorted());
 });
 
-test("alerts and the dashboard go by metrics that exist", async () => {
+test("alerts and the dashboard use only existing metrics", async () => {
   expect(rules.flatMap(({ expr }) => strangers(expr))).toEqual([]);
   const dashboard = JSON.parse(await readFile(join(DEPLOY, "dashboard.json"), "utf8")) as { panels: { targets?: { expr: string }[] }[] };
   const expressions = dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
@@ -77,7 +77,7 @@ test("each alert has a runbook and each runbook an alert, with its meaning, comm
   }
 });
 
-test("what runbooks tell to run, our own programs understand", async () => {
+test("the commands of the runbooks are valid", async () => {
   const directory = join(DOCS, "runbooks");
   const texts = await Promise.all((await readdir(directory)).map((name) => readFile(join(directory, name), "utf8")));
   const lines = new Set(texts.flatMap((text) => [...text.matchAll(/^kubectl plumbline (.*)$/gm)].map(([, line = ""]) => line)));

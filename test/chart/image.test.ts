@@ -74,7 +74,7 @@ test("the group with access to FRR has the id that the chart gives to agents", a
   expect(all(image, "RUN").join("\n")).toContain(`groupadd --system --gid ${groups[0]} frrvty`);
 });
 
-test("with what it copies and nothing else the programs can be built, and run where it puts them", async () => {
+test("the programs build from the copied files alone, and run at their place in the image", async () => {
   const checkout = join(directory, "checkout");
   await mkdir(checkout);
   for (const source of copied(build))
@@ -112,7 +112,7 @@ test("with what it copies and nothing else the programs can be built, and run wh
   expect((await promisify(execFile)(join(directory, "kubectl-plumbline"), ["version"])).stdout).toBe(version.stdout);
 });
 
-test("the manifest for krew names the version, the checksum and a program that the archive holds", async () => {
+test("the krew manifest has the version, the checksum and a program of the archive", async () => {
   const text = await readFile(join(ROOT, "deploy/krew/plumbline.yaml"), "utf8");
   const { spec } = parse(manifest(text, "1.2.3", "ab".repeat(32))) as {
     spec: { version: string; shortDescription: string; platforms: { uri: string; sha256: string; bin: string }[] };

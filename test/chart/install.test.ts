@@ -88,7 +88,7 @@ async function may(who: string, what: string): Promise<string> {
   return (await kubectl(question).catch((error: { stdout: string }) => error.stdout)).trim();
 }
 
-test("the identities are those of the release's namespace", async () => {
+test("the ServiceAccounts are in the namespace of the release", async () => {
   const answers = [
     may("agent", "patch routernodeconfigurationstatuses --subresource=status -n openperouter-system"),
     may("agent", "create leases -n edge-system"),
@@ -103,7 +103,7 @@ test("kubectl finds its plugin, which uses the same cluster", async () => {
   expect(await kubectl(["plugin", "list", "--name-only"])).toContain("kubectl-plumbline");
 });
 
-test("where Prometheus' operator is, an upgrade brings it what to watch; and it leaves alone what the controller wrote", async () => {
+test("an upgrade adds the objects for the Prometheus operator, and keeps what the controller wrote", async () => {
   const webhooks = client.resource(ValidatingWebhookConfiguration);
   const { webhooks: hooks = [] } = await webhooks.get("plumbline-webhook", { signal: soon() });
   for (const one of hooks) one.clientConfig.caBundle = "b3Vycw==";
@@ -118,7 +118,7 @@ test("where Prometheus' operator is, an upgrade brings it what to watch; and it 
   expect(after.map(({ clientConfig }) => clientConfig.caBundle)).toEqual(hooks.map(() => "b3Vycw=="));
 });
 
-test.each(VARIATIONS)("the API server takes all of the chart %s to the letter", async (_how, values) => {
+test.each(VARIATIONS)("the API server accepts all objects of the chart %s in strict mode", async (_how, values) => {
   // The definitions are there already, and many.
   const text = await template({ ...values, "crds.install": false });
   const flags = ["--server-side", "--force-conflicts", "--dry-run=server", "--validate=strict"];
@@ -126,7 +126,7 @@ test.each(VARIATIONS)("the API server takes all of the chart %s to the letter", 
   expect(output.trim().split("\n").length).toBeGreaterThan(20);
 });
 
-test("who removes the release keeps the definitions and what people have configured", async () => {
+test("an uninstall keeps the CRDs and the configuration of users", async () => {
   await helm(["uninstall", "plumbline", "--namespace", "edge-system"], env);
   const definitions = await client.resource(CustomResourceDefinition).list({ signal: soon() });
   expect(definitions.items.filter(({ spec }) => spec.group === "metallb.io")).toHaveLength(
@@ -136,7 +136,7 @@ test("who removes the release keeps the definitions and what people have configu
   expect((await kubectl(["get", "deployments,daemonsets,clusterroles", "-A", "-o", "name"])).includes("plumbline")).toBe(false);
 });
 
-test('afterwards "plumbline clean --statuses" removes every report of ours, and nothing while an agent runs', async () => {
+test('afterwards "plumbline clean --statuses" removes all our statuses, and nothing while an agent runs', async () => {
   const at = new Date().toISOString();
   const condition = (type: string) => ({ type, status: "True", reason: "Fine", message: "", lastTransitionTime: at });
   const annotations = { "plumbline.dev/node": "n1" };

@@ -21,7 +21,7 @@ describe.each(VARIATIONS)("the chart %s", (_how, values) => {
     expect((await objects).filter(({ metadata: { namespace = "" } }) => !known.has(namespace))).toEqual([]);
   });
 
-  test("starts every container with a command line that our own programs understand", async () => {
+  test("starts every container with a valid command line", async () => {
     const containers = containersOf(await objects);
     expect(containers.size).toBeGreaterThan(1);
     for (const { args = [] } of containers.values()) await expect(understood(args)).resolves.toBe(true);
@@ -33,7 +33,7 @@ describe.each(VARIATIONS)("the chart %s", (_how, values) => {
     expect(roles.filter(({ rules }) => JSON.stringify(rules).includes('"*"'))).toEqual([]);
   });
 
-  test("lets no container write to its image, and none but the one that makes the namespace be privileged", async () => {
+  test("has read-only root file systems, and only the container that creates the namespace is privileged", async () => {
     const containers = [...containersOf(await objects)];
     expect(containers.filter(([, { securityContext }]) => securityContext?.readOnlyRootFilesystem !== true)).toEqual([]);
     const mayAll = containers.filter(([, { securityContext }]) => securityContext?.capabilities?.drop?.[0] !== "ALL");
@@ -44,7 +44,7 @@ describe.each(VARIATIONS)("the chart %s", (_how, values) => {
   });
 });
 
-test("the agent's health port is on the internal addresses of the node, where the kubelet and the Service look for it", async () => {
+test("the health port of the agent is on the internal addresses of the node, which kubelet and Service use", async () => {
   const agent = (await rendered({})).find(({ kind, metadata }) => kind === "DaemonSet" && metadata.name === "plumbline-agent");
   const text = JSON.stringify(agent);
   expect(text).toContain('"--health-address=[$(HOST_IPS)]:8081"');
@@ -57,7 +57,7 @@ async function ingress(values: Record<string, unknown>): Promise<object[]> {
   return policy.spec.ingress;
 }
 
-test("the network policy lets in everybody, or for each port only those who are named", async () => {
+test("the network policy allows all, or for each port only the named peers", async () => {
   expect(await ingress({})).toEqual(["metrics", "webhook", "page"].map((port) => ({ ports: [{ port }] })));
   const from = [{ ipBlock: { cidr: "192.0.2.0/24" } }];
   expect(await ingress({ "networkPolicy.from.webhook": from })).toEqual([
@@ -67,7 +67,7 @@ test("the network policy lets in everybody, or for each port only those who are 
   ]);
 });
 
-test("a flag that our programs do not know is noticed", async () => {
+test("an unknown flag is detected", async () => {
   await expect(understood(["agent", "--no-such-flag"])).rejects.toThrow("unknown option '--no-such-flag'");
   await expect(understood(["frr", "walk"])).rejects.toThrow("unknown command 'walk'");
 });
@@ -84,12 +84,12 @@ test.each([
   [{ "monitoring.rules": true }, "at '/monitoring/rules': value must be one of 'on', 'off', 'auto'"],
   [{ "monitoring.runbooks": "https://wiki.example.com/" }, "at '/monitoring/runbooks'"],
   [{ "agent.resources": { limit: { memory: "1Gi" } } }, "at '/agent/resources': additional properties 'limit' not allowed"],
-])("a wrong value is refused with its place: %o", async (values, message) => {
+])("a wrong value is rejected with its path: %o", async (values, message) => {
   await expect(template(values)).rejects.toThrow(message);
 });
 
 test.each(["namespaces.router", "namespaces.loadbalancer"])(
-  "it is not installed where agents may read every Secret: as %s",
+  "the release must not be in a namespace whose Secrets agents may read: %s",
   async (value) => {
     await expect(template({ [value]: "plumbline-system" })).rejects.toThrow(
       "Plumbline needs a namespace of its own: agents may read every Secret in plumbline-system, where configuration is",
@@ -97,7 +97,7 @@ test.each(["namespaces.router", "namespaces.loadbalancer"])(
   },
 );
 
-test("namespaces may have the names that others of them have by default", async () => {
+test("namespaces may swap their default names", async () => {
   const objects = await rendered({ "namespaces.router": "metallb-system", "namespaces.loadbalancer": "pools" });
   const roles = objects.filter(({ kind }) => kind === "Role").map(({ metadata }) => `${metadata.name} ${metadata.namespace}`);
   expect(roles).toEqual(expect.arrayContaining(["plumbline-router-agent metallb-system", "plumbline-loadbalancer-agent pools"]));
@@ -109,7 +109,7 @@ async function rights(values: Record<string, unknown>): Promise<Record<string, r
   return Object.fromEntries(containers.entries().map(([name, { securityContext }]) => [name, securityContext?.capabilities?.add ?? []]));
 }
 
-test("rights are as few as what runs needs", async () => {
+test("permissions cover only the enabled parts", async () => {
   const frr = ["SYS_ADMIN", "NET_ADMIN", "NET_RAW", "NET_BIND_SERVICE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID", "KILL"];
   expect(await rights({})).toEqual({
     "plumbline-controller/controller": [],
@@ -124,7 +124,7 @@ test("rights are as few as what runs needs", async () => {
   });
 });
 
-test("identities of parts that are off are not bound", async () => {
+test("roles of disabled parts are not bound", async () => {
   const names = (await rendered({ "router.enabled": false })).map(({ metadata }) => metadata.name);
   expect(names).toContain("plumbline-loadbalancer-agent");
   expect(names).not.toContain("plumbline-router-agent");
@@ -134,7 +134,7 @@ function controllerOf(objects: Awaited<ReturnType<typeof rendered>>): readonly s
   return containersOf(objects).get("plumbline-controller/controller")?.args;
 }
 
-test("without failover the controller has no right to switch anything, and ignores policies", async () => {
+test("without failover the controller has no permission to switch anything, and ignores policies", async () => {
   const on = await rendered({ "failover.namespaces": ["platform", "dr"] });
   expect(on.filter(({ metadata }) => metadata.name === "plumbline-failover-controller").map(({ kind }) => kind)).toEqual([
     "ClusterRole",
@@ -150,14 +150,14 @@ test("without failover the controller has no right to switch anything, and ignor
   expect(rules.filter((text) => /"(statefulsets|deployments|volumereplications)"/.test(text) && text.includes('"patch"'))).toEqual([]);
 });
 
-test("what Prometheus reads of a policy keeps the policy's namespace, and every sample says of which node it is", async () => {
+test("metrics of a policy keep its namespace, and every sample has its node", async () => {
   const objects = await rendered({ "monitoring.serviceMonitor": "on" });
   const monitor = objects.find(({ kind }) => kind === "ServiceMonitor") as unknown as { spec: { endpoints: object[] } };
   const relabelings = [{ sourceLabels: ["__meta_kubernetes_pod_node_name"], targetLabel: "node" }];
   expect(monitor.spec.endpoints).toEqual([{ port: "metrics", honorLabels: true, relabelings }]);
 });
 
-test("the chart is of the version of the program", async () => {
+test("the chart has the version of the program", async () => {
   const chart = parse(await readFile(join(CHART, "Chart.yaml"), "utf8")) as { version: string; appVersion: string };
   const { version } = JSON.parse(await readFile(join(CHART, "../../package.json"), "utf8")) as { version: string };
   expect([chart.version, chart.appVersion]).toEqual([version, version]);

@@ -122,7 +122,7 @@ function kernelMounts(objects: readonly Rendered[], name: string): string[] {
   });
 }
 
-test("with the rights of the chart the agent configures FRR in another container, which keeps running without it", async () => {
+test("with the permissions of the chart the agent configures FRR in another container, which runs without it", async () => {
   const observe = "await router 'router bgp 64514'; await router 'neighbor 192.168.11.2 remote-as 64512'; await lb 'router bgp 64600'";
   expect(await onMachine({}, observe)).toEqual([
     "router bgp 64514",
@@ -134,7 +134,7 @@ test("with the rights of the chart the agent configures FRR in another container
   ]);
 });
 
-test("without a router the agent needs no more than the network's rights", async () => {
+test("without a router the agent needs only network capabilities", async () => {
   expect(await onMachine({ "router.enabled": false }, "await lb 'router bgp 64600'")).toEqual([
     "router bgp 64600",
     "FRR is ready",
@@ -146,7 +146,7 @@ test("without a router the agent needs no more than the network's rights", async
 /** The settings that the container of the agent could write, by their first two directories. */
 const WRITABLE = `(container $SYSCTLS $AGENT_RIGHTS find /proc/sys /run/plumbline -type f -writable) | cut -d/ -f-5 | sort -u`;
 
-test("the agent can write the settings of the network and no others, and writes back one that somebody changes", async () => {
+test("the agent can write only network sysctls, and reverts a changed one", async () => {
   const repair = `
     await router 'router bgp 64514'
     ${WRITABLE}

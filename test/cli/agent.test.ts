@@ -60,7 +60,7 @@ spec:
   neighbors: [{ asn: 64512, address: 192.168.11.2 }]
 `;
 
-test("an agent speaks to its API server, reports, and ends without touching the router", async () => {
+test("an agent connects to its API server, reports, and stops without changing the router", async () => {
   const directory = await mkdtemp(join(tmpdir(), "plumbline-agent-"));
   onTestFinished(() => rm(directory, { recursive: true }));
   await mkdir(join(directory, "site"));
@@ -71,7 +71,7 @@ test("an agent speaks to its API server, reports, and ends without touching the 
   );
 });
 
-/** A machine that was started anew, with an agent whom the API server refuses. */
+/** A rebooted machine with an agent that the API server rejects. */
 const REJECTED = `
 set -eu
 ip link set lo up
@@ -89,7 +89,7 @@ wait $agent && echo "agent ended with 0"
 trap - EXIT
 `;
 
-test("an agent that is refused says so and ends, but on a machine where one has run before it sets up what was live last", async () => {
+test("an unauthorized agent ends with an error, but restores the last live state if one ran before", async () => {
   const directory = await mkdtemp(join(tmpdir(), "plumbline-agent-"));
   onTestFinished(() => rm(directory, { recursive: true }));
   const server = createServer((_request, response) => {
@@ -117,7 +117,7 @@ test("an agent that is refused says so and ends, but on a machine where one has 
   expect(await run("unshare", "-n", "env", ...environment, "bash", "-c", REJECTED)).toBe("192.168.50.200/32\nagent ended with 0\n");
 });
 
-test("an agent without anyone to speak to says so", async () => {
+test("an agent without an API server ends with an error", async () => {
   const { code, stderr } = await plumbline(["agent", "--kubeconfig", "/nowhere/config"]);
   expect(code).toBe(3);
   expect(stderr).toContain("/nowhere/config");
@@ -131,7 +131,7 @@ test.each([
   [["--check-interval", "11m"], "Must be a duration from 100ms to 10m, such as 1m."],
   [["--lb-exempt-ports", "80,x"], "Must be ports from 1 to 65535, such as 80,8000-8100."],
   [["--lb-exempt-ports", "8100-8000"], "Must be ports from 1 to 65535, such as 80,8000-8100."],
-])("an agent that is told %j says what it takes instead", async (args, fix) => {
+])("the error about option %j has a fix", async (args, fix) => {
   const { code, stderr } = await plumbline(["agent", ...args]);
   expect(code).toBe(2);
   expect(stderr).toContain(fix);

@@ -27,7 +27,7 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     return join(manifests, path);
   }
 
-  test("objects are created, left as they are, changed, and lose what their manifest loses", async () => {
+  test("objects are created, unchanged or configured, and lose fields that their manifest loses", async () => {
     const both = await file("both.yaml", `${l3vni("red", 100, "  exportRTs: [64514:1]\n")}---\n${configMap("plain", { a: "1", b: "2" })}`);
     expect(await server.plumbline("apply", "-f", both)).toEqual({
       code: 0,
@@ -68,7 +68,7 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     expect((await server.plumbline("get", "cm", "-n", "made", "-l", "!x", "-o", "name")).stdout).toContain("configmap/piped\n");
   });
 
-  test("each field that the server refuses is named with its line, and costs only its own object", async () => {
+  test("each rejected field is reported with its line, and affects only its own object", async () => {
     const bad = await file("bad.yaml", `${l3vni("zero", 0)}---\n${l3vni("odd", 300, "  vnii: 3\n")}---\n${l3vni("good", 301)}`);
     expect(await server.plumbline("apply", "-f", bad)).toEqual({
       code: 1,
@@ -79,7 +79,7 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     });
   });
 
-  test("where something cannot be read or is of no kind the server has, all of it is said and nothing is done", async () => {
+  test("parse errors and unknown kinds are all reported, and nothing is applied", async () => {
     const text = `${configMap("never", {})}---\napiVersion: v1\nkind: ConfigMop\nmetadata: { name: a }\n---\nb: [\n---\n${l3vni("x", 1).replace("v1alpha1", "v9")}`;
     const mixed = await file("mixed.yaml", text);
     const { code, stdout, stderr } = await server.plumbline("apply", "-f", mixed);
@@ -93,7 +93,7 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     expect((await server.plumbline("get", "cm", "never")).code).toBe(1);
   });
 
-  test("a namespace that is not there is a no that names it", async () => {
+  test("a missing namespace is an error that names it", async () => {
     const lost = await file("lost.yaml", configMap("lost", {}, "nowhere"));
     expect(await server.plumbline("apply", "-f", lost)).toEqual({
       code: 1,
@@ -102,7 +102,7 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     });
   });
 
-  test("what makes no sense is misuse", async () => {
+  test("invalid arguments are a usage error", async () => {
     expect(await server.plumbline("apply", "-f", join(manifests, "missing"))).toEqual({
       code: 2,
       stdout: "",
@@ -120,7 +120,7 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     });
   });
 
-  test("objects are deleted by name and by file, and one that is not there is a no with the nearest name", async () => {
+  test("objects are deleted by name and by file, and a missing one is an error with the nearest name", async () => {
     const doomed = await file("doomed.yaml", `${configMap("one", {})}---\n${configMap("two", {})}---\n${configMap("three", {})}`);
     await server.plumbline("apply", "-f", doomed);
     expect(await server.plumbline("delete", "cm", "one", "twoo")).toEqual({
@@ -140,7 +140,7 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     expect(await server.plumbline("delete")).toMatchObject({ code: 2 });
   });
 
-  test("a delete that something holds up says what", async () => {
+  test("a delete that waits for finalizers names them", async () => {
     const path = await file("held.yaml", configMap("held", {}).replace("  name: held", "  name: held\n  finalizers: [example.com/hold]"));
     await server.plumbline("apply", "-f", path);
     expect((await server.plumbline("delete", "cm", "held")).stdout).toBe(
@@ -150,14 +150,14 @@ describe.each(SERVERS)("on %s", (_name, start) => {
   });
 });
 
-describe("what only a cluster has", () => {
+describe("in a cluster", () => {
   let server: CommandLineServer;
   beforeAll(async () => {
     server = await realServer("cli-conflicts");
   });
   afterAll(() => server.stop());
 
-  test("a field that someone else has set is not taken without being asked to", async () => {
+  test("a field of another manager is not changed without --force-conflicts", async () => {
     const mine = join(server.directory, "mine.yaml");
     await writeFile(mine, l3vni("shared", 500));
     await server.plumbline("apply", "-f", mine);
@@ -174,7 +174,7 @@ describe("what only a cluster has", () => {
   });
 });
 
-describe("what only the embedded API has", () => {
+describe("with the embedded API", () => {
   let server: CommandLineServer;
   beforeAll(async () => {
     server = await embeddedServer();
@@ -182,7 +182,7 @@ describe("what only the embedded API has", () => {
   afterAll(() => server.stop());
   const inDirectory = (path: string) => join(server.directory, path);
 
-  test("a new object is kept in a file of its own, which follows it and goes with it", async () => {
+  test("a new object has its own file, which follows it and is deleted with it", async () => {
     await writeFile(inDirectory(".new.yaml"), l3vni("new", 700));
     await server.plumbline("apply", "-f", inDirectory(".new.yaml"));
     const kept = inDirectory(`applied/l3vnis.${namespace}.new.yaml`);
@@ -194,7 +194,7 @@ describe("what only the embedded API has", () => {
     await expect(readFile(kept)).rejects.toMatchObject({ code: "ENOENT" });
   });
 
-  test("an object of a user's file is changed besides the file, described so, and reset; deleting it is refused with the line", async () => {
+  test("an object of a user's file is overridden, described so, and reset; its deletion is rejected with the line", async () => {
     await writeFile(inDirectory("red.yaml"), `# mine\n${l3vni("red", 100)}`);
     await vi.waitFor(async () => expect((await server.plumbline("get", "l3vni", "red", "-n", namespace)).code).toBe(0), {
       timeout: 60_000,

@@ -28,20 +28,20 @@ test("an unknown flag is answered with the nearest name", async () => {
   expect(stderr).toContain("error: unknown option '--health-adress'\n(Did you mean --health-address?)");
 });
 
-test("a value that is not possible is refused with those that are", async () => {
+test("an invalid value is rejected with the valid ones", async () => {
   const { code, stderr } = await plumbline(["controller", "--log-level", "loud"]);
   expect(code).toBe(2);
   expect(stderr).toContain("Must be one of error, warn, info, debug.");
 });
 
-test("a kind that does not exist is refused with those that do", async () => {
+test("an unknown kind is rejected with the known ones", async () => {
   expect(await plumbline(["crds", "l4vni"])).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('unknown kind "l4vni"; kinds: ') as string,
   });
 });
 
-test("binaries that are not there are named", async () => {
+test("the error about missing binaries names them", async () => {
   expect(await plumbline(["lab", "kube", "up", "--foreground"], { KUBEBUILDER_ASSETS: "/nowhere", XDG_RUNTIME_DIR: tmpdir() })).toEqual({
     code: 3,
     stdout: "",
@@ -49,13 +49,13 @@ test("binaries that are not there are named", async () => {
   });
 });
 
-test("no command at all shows what is possible", async () => {
+test("without a command the help is printed", async () => {
   const { code, stderr } = await plumbline([]);
   expect(code).toBe(2);
   expect(stderr).toContain("Usage: plumbline [options] [command]");
 });
 
-describe("with an API server that does not do as asked", () => {
+describe("errors of the API server", () => {
   let api: SuiteApiServer;
   let directory: string;
   beforeAll(async () => {
@@ -78,37 +78,37 @@ describe("with an API server that does not do as asked", () => {
     return path;
   }
 
-  test("a missing kubeconfig is named", async () => {
+  test("name a missing kubeconfig", async () => {
     const path = join(directory, "missing");
     expect(await errorFor(path)).toContain(path);
   });
 
-  test("a kubeconfig that is not one is named", async () => {
+  test("name an invalid kubeconfig", async () => {
     const path = join(directory, "broken");
     await writeFile(path, "clusters: [");
     expect(await errorFor(path)).toContain(path);
   });
 
-  test("a server that is not there is named", async () => {
+  test("name an unreachable server", async () => {
     const path = await kubeconfig("admin", ({ clusters }) =>
       clusters.forEach(({ cluster }) => (cluster["server"] = "https://127.0.0.1:1")),
     );
     expect(await errorFor(path)).toMatch(/127\.0\.0\.1:1\b.*(refused|running)/);
   });
 
-  test("a certificate that we do not trust is named", async () => {
+  test("name an untrusted certificate", async () => {
     const path = await kubeconfig("admin", ({ clusters }) =>
       clusters.forEach(({ cluster }) => delete cluster["certificate-authority-data"]),
     );
     expect(await errorFor(path)).toMatch(/certificate/i);
   });
 
-  test("a token that the server does not know is said to be refused", async () => {
+  test("say that the token was rejected", async () => {
     const path = await kubeconfig("admin", ({ users }) => users.forEach(({ user }) => (user["token"] = "nonsense")));
     expect(await errorFor(path)).toMatch(/credentials|token|[Uu]nauthorized/);
   });
 
-  test("a port that is taken is named", async () => {
+  test("name a port in use", async () => {
     const { port } = api.server;
     const kubeconfig = await api.server.kubeconfig("admin");
     const { code, stderr } = await plumbline(["controller", "--kubeconfig", kubeconfig, "--health-address", `127.0.0.1:${port}`]);
@@ -116,7 +116,7 @@ describe("with an API server that does not do as asked", () => {
     expect(stderr.trim().split("\n").at(-1)).toMatch(new RegExp(`^plumbline: .*127\\.0\\.0\\.1:${port}`));
   });
 
-  test("a missing right is named", async () => {
+  test("name a missing permission", async () => {
     const path = await kubeconfig("unprivileged", () => undefined);
     expect(await errorFor(path)).toMatch(/plumbline:unprivileged.*leases/);
   });

@@ -21,7 +21,7 @@ test("the bundled program has no tools of the checkout", async () => {
   await expect(run("bench")).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining("unknown command 'bench'") as string });
 });
 
-test("the bundled program has no lab, says so in one sentence, and completes the rest", async () => {
+test("the bundled program has no lab, prints one error about it, and completes the rest", async () => {
   const without = { code: 3, stderr: "plumbline: The lab is not part of this build: run ./plumbline in a checkout of Plumbline\n" };
   await expect(run("lab", "up", "--tors", "2")).rejects.toMatchObject(without);
   await expect(run("failover", "drill", "web", "-n", "shop")).rejects.toMatchObject(without);

@@ -33,7 +33,7 @@ test("bash completes commands, options, kinds, names and namespaces", async () =
   expect(await offered("plumbline get l3vni -n open")).toEqual(["openperouter-system"]);
 });
 
-test("without a server our own kinds are offered, and nothing is said", async () => {
+test("without a server our own kinds are completed, without an error", async () => {
   const none = { PLUMBLINE_DIR: `${server.directory}/nowhere`, KUBECONFIG: "" };
   expect(await offered("plumbline get l3v", none)).toEqual(["l3vnis"]);
   expect(await offered("plumbline get l3vni r", none)).toEqual([""]);

@@ -96,7 +96,7 @@ class Controller {
 
 const holder = async () => (await client.resource(Lease).get("plumbline-controller", { namespace, signal })).spec.holderIdentity ?? "";
 
-test("two replicas are ready, one leads; told to end it lets go, and the other leads at once", async () => {
+test("two replicas are ready and one leads; on SIGTERM it releases the Lease, and the other leads at once", async () => {
   const first = new Controller("first", kubeconfig);
   await first.logged("leadership changed");
   const second = new Controller("second", kubeconfig);
@@ -116,9 +116,7 @@ test("two replicas are ready, one leads; told to end it lets go, and the other l
   expect(await holder()).toBe("");
 });
 
-test("when both replicas are killed an agent marks what they reported Unknown, and the next one corrects it", async ({
-  onTestFinished,
-}) => {
+test("when both replicas are killed an agent marks their status Unknown, and the next replica corrects it", async ({ onTestFinished }) => {
   const agent = new KubeClient(accessAs({ agentOf: "n1" }, api.access));
   const metallbNamespace = "metallb-system";
   const log = createLog({ level: "silent" });

@@ -15,7 +15,7 @@ describe.each(SERVERS)("on %s", (_name, start) => {
   });
   afterAll(() => server.stop());
 
-  test("an object is told with its conditions and the events about it, and about no other", async () => {
+  test("an object is described with its conditions and only its own events", async () => {
     const reports = server.client.resource(RouterNodeConfigurationStatus);
     const { metadata } = await reports.create({ metadata: { name: "n1", namespace, labels: { rack: "a" } } }, { signal });
     const minuteAgo = new Date(Date.now() - 62_000).toISOString();
@@ -62,7 +62,7 @@ Events:
     });
   });
 
-  test("all objects of a kind are told one after the other, and one that is missing is a no", async () => {
+  test("all objects of a kind are described, and a missing one is an error", async () => {
     for (const name of ["red", "blue"]) {
       await server.client
         .resource(L3VNI)
@@ -77,7 +77,7 @@ Events:
     });
   });
 
-  test("what is in a Secret is not shown", async () => {
+  test("values of a Secret are not shown", async () => {
     const data = { password: Buffer.from("geheim").toString("base64") };
     await server.client.resource(Secret).create({ metadata: { name: "s", namespace }, data }, { signal });
     const { stdout } = await server.plumbline("describe", "secret", "s", "-n", namespace);

@@ -22,7 +22,7 @@ async function traces(): Promise<string[]> {
   return outputs.flatMap((text) => text.split("\n").filter((line) => line.includes("pldoctor")));
 }
 
-test("a node is looked at, what the kernel can do is really tried, and nothing is left behind", async () => {
+test("kernel features of a node are tested, and nothing is left behind", async () => {
   const ended = await server.plumbline("doctor", "-o", "json");
   const findings = itemsOf(ended);
   const vrf = await output("unshare", "--net", "ip", "link", "add", "v", "type", "vrf", "table", "9").then(
@@ -38,7 +38,7 @@ test("a node is looked at, what the kernel can do is really tried, and nothing i
   expect(await traces()).toEqual([]);
 });
 
-test("an identity without rights is a no, and the rights that an agent would lack are named", async () => {
+test("an identity without permissions fails, and the missing permissions of an agent are listed", async () => {
   const { code, stdout } = await server.plumbline(
     "doctor",
     "--router",
@@ -52,7 +52,7 @@ test("an identity without rights is a no, and the rights that an agent would lac
   expect(stdout).toMatch(/^\d+ ok, \d+ warnings, \d+ failed$/m);
 });
 
-test("an API server that does not answer is a no", async () => {
+test("an unreachable API server fails", async () => {
   const nowhere = JSON.stringify({
     apiVersion: "v1",
     kind: "Config",
@@ -68,14 +68,14 @@ test("an API server that does not answer is a no", async () => {
   expect(about(itemsOf(ended), "api")).toMatchObject({ level: "fail", message: expect.stringContaining("127.0.0.1:1") as string });
 });
 
-test("a kubeconfig that cannot be read is a no like any other, and the rest is told all the same", async () => {
+test("an unreadable kubeconfig fails, and the other checks are printed", async () => {
   const ended = await server.plumbline("doctor", "--kubeconfig", "/nowhere/kubeconfig", "-o", "json");
   expect(ended.code).toBe(1);
   expect(about(itemsOf(ended), "api")).toMatchObject({ level: "fail", message: expect.stringContaining("/nowhere/kubeconfig") as string });
   expect(about(itemsOf(ended), "permissions")?.level).toBe("ok");
 });
 
-test("without root it reads where it would try, and says so", async () => {
+test("without root it reads the kernel configuration instead of testing, and says so", async () => {
   const env = { PATH: process.env["PATH"] ?? "", HOME: "/nonexistent" };
   const asNone = ["--reuid", "65534", "--regid", "65534", "--clear-groups", "--", LAUNCHER, "doctor", "-o", "json"];
   const ended = await promisify(execFile)("setpriv", asNone, { env }).catch((error: unknown) => error as CommandResult);

@@ -94,7 +94,7 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     return Object.fromEntries(items.map(({ metadata, spec }) => [metadata.name, spec.desiredState]));
   };
 
-  test("a site is stopped from the highest wave to the lowest and started the other way round, and the same command again only looks", async () => {
+  test("a site is stopped from the highest wave to the lowest and started in reverse, and a repeated command writes nothing", async () => {
     const namespace = "waves";
     carriedOut.add(namespace);
     await site(namespace, { front: { spec: { wave: 20 } }, app: { spec: { wave: 10 } }, api: { spec: { wave: 10 } }, db: {} });
@@ -118,7 +118,7 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     expect(changes).toEqual([]);
   });
 
-  test("one that is refused keeps all of them from being changed, unless it is left out", async () => {
+  test("a rejected policy prevents all changes, unless it is excluded", async () => {
     const namespace = "refused";
     carriedOut.add(namespace);
     await site(namespace, {
@@ -157,7 +157,7 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     expect(await desired(namespace)).toMatchObject({ good: "primary" });
   });
 
-  test("a wave that does not get done holds up the next one for its time only", async () => {
+  test("an unfinished wave delays the next one only for its timeout", async () => {
     const namespace = "stuck";
     await site(namespace, { db: {}, app: { spec: { wave: 1 } } });
     changes.length = 0;
@@ -172,7 +172,7 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     expect(changes).toEqual(["stuck/app", "stuck/db"]);
   });
 
-  test("who stops watching is told what goes on, what was not begun, and how to go on", async () => {
+  test("Ctrl-C prints running and not started switches, and the command to continue", async () => {
     const namespace = "stopped";
     await site(namespace, { db: {}, app: { spec: { wave: 1 } } });
     const args = ["failover", "switch", "--all", "-n", namespace, "--to", "secondary", "--wait"];
@@ -193,7 +193,7 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     expect(await desired(namespace)).toEqual({ app: "secondary", db: "primary" });
   });
 
-  test("bad input is told from what is not there", async () => {
+  test("usage errors and missing objects have different exit codes", async () => {
     const namespace = "chosen";
     await site(namespace, { db: {}, app: { spec: { wave: 1 } } });
     expect(await failover("switch", "-l", "tier=lead", "-n", namespace, "--to", "primary")).toMatchObject({
@@ -224,7 +224,7 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     expect(await desired(namespace)).toEqual({ db: "primary", app: "primary" });
   });
 
-  test("a site is forced with one reason, and only where the other site is not known to hold", async () => {
+  test("a site is forced with one reason, except policies whose other site holds the token", async () => {
     const namespace = "forced";
     const token = { epoch: 4, state: "Released" } as const;
     const answers = { reachable: true, desiredState: "primary", token: { epoch: 5, state: "Held" as const }, lastAnswerTime: time(0) };
@@ -252,7 +252,7 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     }
   });
 
-  test("one that Git would take back keeps all of them from being changed", async () => {
+  test("a policy that Git would revert prevents all changes", async () => {
     const namespace = "owned";
     carriedOut.add(namespace);
     const labels = { "kustomize.toolkit.fluxcd.io/name": "apps", "kustomize.toolkit.fluxcd.io/namespace": "flux-system" };
@@ -282,7 +282,7 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     expect(await desired(namespace)).toEqual({ other: "primary", web: "secondary" });
   });
 
-  test("a peer is given up in one write, with the uid and the epoch, and not where a second writer could start", async () => {
+  test("a peer is forgotten in one write with uid and epoch, and not if a second writer could start", async () => {
     const namespace = "forget";
     await site(namespace, {
       owner: { spec: { peer }, status: { token: { epoch: 4, state: "Held" } } },
@@ -336,7 +336,7 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     expect(await failover("forget-peer", "owner", "-n", namespace, "--reason", " ")).toMatchObject({ code: 2 });
   });
 
-  test("status has a line for each policy, and says no when one is not as it should be", async () => {
+  test("status has a line for each policy, and fails if one is unhealthy", async () => {
     const namespace = "status";
     await site(namespace, {
       web: { status: completed("primary", 1) },

@@ -116,33 +116,30 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     }
   }
 
-  test.each(SHAPES)(
-    "a manifest of Failover-Operator applies unchanged, and what it left in the status is no hindrance: %s",
-    async (shape, mode, all) => {
-      const file = fileOf(shape);
-      expect(await plumbline(["lint", "-f", file])).toEqual({ code: 0, stdout: "1 object, no problems\n", stderr: "" });
-      expect(await server.plumbline("apply", "-f", file)).toMatchObject({ code: 0, stderr: "" });
-      const stored = await get(shape);
-      expect(stored.spec).toEqual((parse(await readFile(file, "utf8")) as FailoverPolicy).spec);
-      expect(modeOf(stored.spec)).toBe(mode);
-      const { managed, problems } = managedBy(stored);
-      expect([problems, managed.map(({ kind, namespace: where, name }) => `${kind}/${where}/${name}`).join(" ")]).toEqual([[], all]);
+  test.each(SHAPES)("a manifest of Failover-Operator applies unchanged, also with its old status: %s", async (shape, mode, all) => {
+    const file = fileOf(shape);
+    expect(await plumbline(["lint", "-f", file])).toEqual({ code: 0, stdout: "1 object, no problems\n", stderr: "" });
+    expect(await server.plumbline("apply", "-f", file)).toMatchObject({ code: 0, stderr: "" });
+    const stored = await get(shape);
+    expect(stored.spec).toEqual((parse(await readFile(file, "utf8")) as FailoverPolicy).spec);
+    expect(modeOf(stored.spec)).toBe(mode);
+    const { managed, problems } = managedBy(stored);
+    expect([problems, managed.map(({ kind, namespace: where, name }) => `${kind}/${where}/${name}`).join(" ")]).toEqual([[], all]);
 
-      const path = `/apis/crd.hahomelabs.com/v1alpha1/namespaces/${namespace}/failoverpolicies/${shape}/status`;
-      const contentType = "application/merge-patch+json";
-      const query = { fieldValidation: "Strict" };
-      const written = await server.client.request<FailoverPolicy>("PATCH", path, {
-        signal,
-        body: { status: THEIR_STATUS },
-        contentType,
-        query,
-      });
-      expect(written.status).toEqual(THEIR_STATUS);
-      await policies().delete({ name: shape, namespace }, { signal });
-    },
-  );
+    const path = `/apis/crd.hahomelabs.com/v1alpha1/namespaces/${namespace}/failoverpolicies/${shape}/status`;
+    const contentType = "application/merge-patch+json";
+    const query = { fieldValidation: "Strict" };
+    const written = await server.client.request<FailoverPolicy>("PATCH", path, {
+      signal,
+      body: { status: THEIR_STATUS },
+      contentType,
+      query,
+    });
+    expect(written.status).toEqual(THEIR_STATUS);
+    await policies().delete({ name: shape, namespace }, { signal });
+  });
 
-  test("history tells the latest switches with their figures, of one policy and of all", async () => {
+  test("history lists the latest switches with their figures, of one policy and of all", async () => {
     const past = { to: "primary", mode: "unsafe", generation: 1, startTime: time(-100), outcome: "Completed" } as const;
     await policy("told", {}, { transition: transition("secondary", 2), history: [{ ...past, seconds: 41, forced: "Site A burns" }] });
     await policy("untold");
@@ -171,7 +168,7 @@ Steps to secondary, begun 2026-01-01T12:00:00Z:
     ]);
   });
 
-  test("misuse is told from what is not there", async () => {
+  test("usage errors and missing objects have different exit codes", async () => {
     expect(await failover("history")).toMatchObject({ code: 2, stderr: "plumbline: Name a policy, or use --all\n" });
     expect(await failover("plan", "tolt")).toMatchObject({
       code: 1,
@@ -183,7 +180,7 @@ Steps to secondary, begun 2026-01-01T12:00:00Z:
     expect(await failover("switch", "told", "--to", "primary", "--reason", "x")).toMatchObject({ code: 2 });
   });
 
-  test("force without a peer names the policy object, since only the volumes can tell that another site writes", async () => {
+  test("force without a peer names the policy object", async () => {
     await policy("alone", {});
     expect(await failover("switch", "alone", "--to", "primary", "--force", "--reason", "it burns")).toMatchObject({
       code: 0,
@@ -193,7 +190,7 @@ Steps to secondary, begun 2026-01-01T12:00:00Z:
     expect(spec.force).toEqual({ reason: "it burns", epoch: 0, uid: metadata.uid });
   });
 
-  test("describe tells a policy by its steps and resources", async () => {
+  test("describe prints the steps and resources of a policy", async () => {
     const workloadStatuses = [{ kind: "Deployment" as const, name: "web", namespace, state: "Scaled Down" }];
     await policy(
       "described",
@@ -207,7 +204,7 @@ Steps to secondary, begun 2026-01-01T12:00:00Z:
     }
   });
 
-  test("get answers where it is", async () => {
+  test("get prints the current step", async () => {
     await policy("shown", {}, { currentState: "mixed", summary: "Waiting for Pod shop/db-0", conditions: conditions("InProgress") });
     const { stdout } = await server.plumbline("get", "fop", "shown", "-n", namespace);
     expect(stdout.replaceAll(/ {3,}/g, " | ").replace(/\d+s/, "0s")).toBe(
@@ -215,7 +212,7 @@ Steps to secondary, begun 2026-01-01T12:00:00Z:
     );
   });
 
-  test("switch changes what is wanted, and --wait is there until it is so", async () => {
+  test("switch changes desiredState, and --wait waits for the role", async () => {
     await policy("web");
     const [ended] = await Promise.all([failover("switch", "web", "--to", "secondary", "--wait"), completes("web", "secondary")]);
     expect(ended.code).toBe(0);
@@ -241,7 +238,7 @@ Follow it with: plumbline failover switch web -n shop --to secondary --wait
     expect(await get("web")).toMatchObject({ metadata: { generation: 2 }, spec: { desiredState: "secondary" } });
   });
 
-  test("what nobody works on is not waited for longer than asked", async () => {
+  test("--wait ends at its timeout if no controller runs", async () => {
     await policy("slow");
     expect(await failover("switch", "slow", "--to", "secondary", "--wait", "--timeout", "500ms")).toMatchObject({
       code: 1,
@@ -251,7 +248,7 @@ Follow it with: plumbline failover switch web -n shop --to secondary --wait
     });
   });
 
-  test("who stops watching stops nothing else", async () => {
+  test("Ctrl-C does not stop the switch", async () => {
     await policy("watched");
     const args = ["failover", "switch", "watched", "-n", namespace, "--to", "secondary", "--wait"];
     const child = spawn(LAUNCHER, args, { env: { ...process.env, ...server.env } });
@@ -272,7 +269,7 @@ Follow it with: plumbline failover switch web -n shop --to secondary --wait
     expect((await get("watched")).spec.desiredState).toBe("secondary");
   });
 
-  test("a policy that is refused is not changed, and one that the controller refuses is not waited for", async () => {
+  test("a rejected policy is not changed, and one that the controller rejects is not awaited", async () => {
     await policy("empty", { managedResources: [] });
     const before = await get("empty");
     expect(await failover("switch", "empty", "--to", "secondary")).toMatchObject({
@@ -289,7 +286,7 @@ Follow it with: plumbline failover switch web -n shop --to secondary --wait
     });
   });
 
-  test("force names the epoch that it is about and its reason, and goes with the next switch", async () => {
+  test("force has its epoch and reason, and is removed with the next switch", async () => {
     const peer = { kubeconfigSecret: { name: "site-b", key: "kubeconfig" } };
     const kubeconfig = JSON.stringify({
       "current-context": "b",
@@ -310,7 +307,7 @@ Follow it with: plumbline failover switch web -n shop --to secondary --wait
   });
 });
 
-test("lint finds two policies that name the same resource", async () => {
+test("lint reports two policies with the same resource", async () => {
   const { code, stdout } = await plumbline(["lint", "-f", "-"], {}, manifest("one") + manifest("two"));
   expect({ code, stdout }).toEqual({
     code: 1,

@@ -27,7 +27,7 @@ describe.each(SERVERS)("on %s", (_name, start) => {
   });
   afterAll(() => server.stop());
 
-  test("a kind is shown as a table by the server's columns", async () => {
+  test("a kind is printed as a table with the server's columns", async () => {
     const { code, stdout, stderr } = await get("l3vni", "-n", namespace);
     expect({ code, stderr, table: withoutAges(stdout) }).toEqual({
       code: 0,
@@ -36,7 +36,7 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     });
   });
 
-  test("wide shows more columns, and over all namespaces the first one says where", async () => {
+  test("wide prints more columns, and -A the namespace as the first one", async () => {
     expect(withoutAges((await get("l3vnis", "-A", "-o", "wide")).stdout)).toBe(
       [
         "NAMESPACE             NAME   VRF    VNI   ASN     HOST ASN   AGE",
@@ -47,7 +47,7 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     );
   });
 
-  test("the kind may be called by its group too", async () => {
+  test("the kind may be qualified by its group", async () => {
     expect(await get("l3vnis.v1alpha1.openpe.openperouter.github.io", "-n", namespace, "-o", "name")).toEqual({
       code: 0,
       stdout: "l3vni.openpe.openperouter.github.io/blue\nl3vni.openpe.openperouter.github.io/red\n",
@@ -55,24 +55,24 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     });
   });
 
-  test("short names are taken, and core kinds have the columns that kubectl users know", async () => {
+  test("short names work, and core kinds have kubectl's columns", async () => {
     expect(withoutAges((await get("ns", "default")).stdout)).toBe("NAME      STATUS   AGE\ndefault   Active   …\n");
     expect((await get("cm", "-n", namespace, "-l", "a=b")).code).toBe(0);
   });
 
-  test("a label selects", async () => {
+  test("-l selects by label", async () => {
     expect((await get("l3vni", "-n", namespace, "-l", "tenant in (a,b)", "-o", "name")).stdout).toBe(
       "l3vni.openpe.openperouter.github.io/red\n",
     );
   });
 
-  test("a selector that cannot be read is misuse", async () => {
+  test("an invalid selector is a usage error", async () => {
     const { code, stdout, stderr } = await get("l3vni", "-l", "a in (");
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toMatch(/^plumbline: unable to parse requirement/);
   });
 
-  test("json is the shape of every command, with whole objects", async () => {
+  test("json has the common shape, with complete objects", async () => {
     const { code, stdout } = await get("l3vni", "red", "-n", namespace, "-o", "json");
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toEqual({
@@ -91,7 +91,7 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     expect(JSON.parse((await get("l3vni", "-o", "json")).stdout)).toMatchObject({ kind: "L3VNI", items: [] });
   });
 
-  test("yaml is documents that could be applied again", async () => {
+  test("yaml is documents that can be applied again", async () => {
     const one = (await get("l3vni", "red", "-n", namespace, "-o", "yaml")).stdout;
     expect(one).toMatch(/^apiVersion: openpe.openperouter.github.io\/v1alpha1\nkind: L3VNI\nmetadata:\n/);
     expect(parse(one)).toMatchObject({ metadata: { name: "red" }, spec: vni("red", 100) });
@@ -99,7 +99,7 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     expect(parseAllDocuments(all).map((document) => document.getIn(["metadata", "name"]))).toEqual(["blue", "red"]);
   });
 
-  test("several kinds, or a category of them, are shown one after the other", async () => {
+  test("several kinds, or a category, are printed in sequence", async () => {
     const expected = [
       "NAMESPACE        NAME                            AUTO ASSIGN   AVOID BUGGY IPS   ADDRESSES          ASSIGNED IPV4   AVAILABLE IPV4   AGE",
       'metallb-system   ipaddresspool.metallb.io/edge   true          false             ["192.0.2.0/24"]                                    …',
@@ -117,7 +117,7 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     );
   });
 
-  test("nothing to show is no failure, and says where there is something", async () => {
+  test("an empty result is no failure, and names namespaces with objects", async () => {
     expect(await get("l3vni")).toEqual({
       code: 0,
       stdout: "",
@@ -126,7 +126,7 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     expect(await get("rncs", "-A")).toEqual({ code: 0, stdout: "", stderr: "No routernodeconfigurationstatuses\n" });
   });
 
-  test("an object that is not there is a no, with the nearest name", async () => {
+  test("a missing object is an error with the nearest name", async () => {
     expect(await get("l3vni", "rde", "-n", namespace)).toEqual({
       code: 1,
       stdout: "",
@@ -134,7 +134,7 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     });
   });
 
-  test("an object that is elsewhere is a no that says where, and the others are shown", async () => {
+  test("an object in another namespace is an error that names it, and the others are printed", async () => {
     const { code, stdout, stderr } = await get("l3vni", "red", "blue", "-n", "default", "-o", "json");
     expect({ code, items: (JSON.parse(stdout) as { items: unknown[] }).items, stderr }).toEqual({
       code: 1,
@@ -146,7 +146,7 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     expect(withoutAges((await get("ns", "default", "nowhere")).stdout)).toBe("NAME      STATUS   AGE\ndefault   Active   …\n");
   });
 
-  test("an unknown kind is misuse, answered with the nearest one", async () => {
+  test("an unknown kind is a usage error with the nearest one", async () => {
     expect(await get("l3vin")).toEqual({
       code: 2,
       stdout: "",
@@ -154,7 +154,7 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     });
   });
 
-  test("what makes no sense is misuse", async () => {
+  test("invalid arguments are a usage error", async () => {
     expect(await get("l3vni", "red", "-A")).toMatchObject({
       code: 2,
       stderr: "plumbline: -A cannot be combined with names: use -n\n",
@@ -163,7 +163,7 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     expect(await get("l3vni,ns", "-w")).toMatchObject({ code: 2, stderr: "plumbline: --watch takes one kind, or one object\n" });
   });
 
-  test("a watch prints what is there, then every change, and marks what is gone", async () => {
+  test("a watch prints existing objects, then every change, and marks deletions", async () => {
     const maps = server.client.resource(ConfigMap);
     await maps.create({ metadata: { name: "first", namespace }, data: { a: "1" } }, { signal });
     const watching = spawn(LAUNCHER, ["get", "cm", "-n", namespace, "-w", "-l", "!ca"], { env: { ...process.env, ...server.env } });

@@ -23,7 +23,7 @@ test.for(below(whole).map((command) => [lineOf(command), command] as const))("th
   expect(examples).toContain(line);
 });
 
-test("the help lists the commands and what exit codes mean", async () => {
+test("the help lists the commands and the exit codes", async () => {
   const { code, stdout } = await plumbline(["--help"]);
   expect(code).toBe(0);
   for (const name of ["up", "get", "describe", "apply", "delete", "lint", "crds", "completion", "version"]) {
@@ -33,7 +33,7 @@ test("the help lists the commands and what exit codes mean", async () => {
   expect(stdout).toContain("Exit codes: 0 success, 1 failure or problems found, 2 wrong usage, 3 unknown (could not find out).");
 });
 
-test("every command is found under what a person wants to do", () => {
+test("the help groups the commands by task", () => {
   const groups = Map.groupBy(whole.createHelp().visibleCommands(whole), (command) => command.helpGroup());
   expect([...groups.keys()]).toEqual(["Try:", "Inspect:", "Change:", "Run:", "Install:"]);
 });
@@ -45,7 +45,7 @@ test("help COMMAND is the help of that command", async () => {
   expect(await plumbline(["help"])).toEqual(await plumbline(["--help"]));
 });
 
-test("a reader who has seen enough ends it in silence", async () => {
+test("a closed pipe ends the help without an error", async () => {
   const { stdout, stderr } = await promisify(execFile)("bash", ["-c", `"${LAUNCHER}" crds $(yes l3vni | head -n 300) | head -n 1`]);
   expect({ stdout, stderr }).toEqual({ stdout: "apiVersion: apiextensions.k8s.io/v1\n", stderr: "" });
 });

@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(directory, { recursive: true }));
 
-test("manifests without fault are said to be so", async () => {
+test("valid manifests pass", async () => {
   expect(await plumbline(["lint", "-f", join(directory, "good.yaml")])).toEqual({
     code: 0,
     stdout: "1 object, no problems\n",
@@ -29,7 +29,7 @@ test("manifests without fault are said to be so", async () => {
   });
 });
 
-test("every fault is said with its line, and the answer is no", async () => {
+test("every problem is reported with its line, and the exit code is 1", async () => {
   const bad = join(directory, "bad.yaml");
   expect(await plumbline(["lint", "-f", directory])).toEqual({
     code: 1,
@@ -43,7 +43,7 @@ test("every fault is said with its line, and the answer is no", async () => {
   });
 });
 
-test("json has a failure item for each, with class and place", async () => {
+test("json has a failure item for each problem, with class and position", async () => {
   const { code, stdout } = await plumbline(
     ["lint", "-f", "-", "-o", "json"],
     {},

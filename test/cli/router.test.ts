@@ -52,7 +52,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(directory, { recursive: true }));
 
-test("render router prints the FRR configuration of a node, with its own number", async () => {
+test("render router prints the FRR configuration of a node, with its index", async () => {
   const { code, stdout, stderr } = await plumbline(["render", "router", "-f", good, "--node", "n1"]);
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   expect(stdout).toContain("router bgp 64514\n bgp router-id 10.0.0.5\n");
@@ -61,7 +61,7 @@ test("render router prints the FRR configuration of a node, with its own number"
   expect(stdout).toContain("  network 10.1.0.0/24\n");
 });
 
-test("render router prints the commands for the kernel, and takes another number", async () => {
+test("render router prints the commands for the kernel, and accepts another index", async () => {
   const { code, stdout } = await plumbline(["render", "router", "-f", good, "--node", "n1", "--index", "9", "-o", "host"]);
   expect(code).toBe(0);
   expect(stdout).toContain("ip netns exec perouter sysctl -qw net.ipv4.conf.all.forwarding=1\n");
@@ -71,7 +71,7 @@ test("render router prints the commands for the kernel, and takes another number
   expect(stdout).toMatch(/^ip -n perouter link add name vni110 .* id 110 dstport 4789 local 100\.65\.0\.9 dev lound nolearning$/m);
 });
 
-test("render router says what fails, leaves it out and prints the rest; json has both", async () => {
+test("render router reports failures and prints the rest; json has both", async () => {
   const { code, stdout, stderr } = await plumbline(["render", "router", "-f", broken, "--node", "n1", "-o", "json"]);
   const sentence = "No healthy L2VNI exists for VRF 'green'";
   expect({ code, stderr }).toEqual({ code: 1, stderr: `plumbline: L3VNI green: DependencyFailed: spec.vrf: ${sentence}\n` });
@@ -85,7 +85,7 @@ test("render router says what fails, leaves it out and prints the rest; json has
   expect(items[0]?.links.map(({ name }) => name)).toContain("vni200");
 });
 
-test("another node is not selected, and a bridge or interface that it does not have is missed", async () => {
+test("another node is not selected, and a missing bridge or interface is reported", async () => {
   const other = await plumbline(["render", "router", "-f", good, "--node", "n2"]);
   expect(other.stderr).toBe("plumbline: L3VNI red: DependencyFailed: spec.vrf: No healthy L2VNI exists for VRF 'red'\n");
   const without = await plumbline(["render", "router", "-f", good, "--node", "n1", "--interfaces", "eth0"]);
@@ -95,7 +95,7 @@ test("another node is not selected, and a bridge or interface that it does not h
   });
 });
 
-test("tree draws what manifests come to on each node", async () => {
+test("tree draws the resources of the manifests on each node", async () => {
   expect(await plumbline(["tree", "-f", broken])).toEqual({
     code: 1,
     stdout: `n1
@@ -108,7 +108,7 @@ test("tree draws what manifests come to on each node", async () => {
   });
 });
 
-test("lint fails as the node would", async () => {
+test("lint reports the same failures as the node", async () => {
   expect(await plumbline(["lint", "-f", broken, "--node", "n1", "--interfaces", "eth1"])).toMatchObject({
     code: 1,
     stdout: `${broken}:33: L3VNI openperouter-system/green: spec.vrf: No healthy L2VNI exists for VRF 'green'\n6 objects, 1 failure, 1 warning\n`,

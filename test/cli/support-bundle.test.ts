@@ -66,7 +66,7 @@ async function manifestIn(name: string): Promise<BundleManifest> {
   return JSON.parse((await unpacked(name)).get("MANIFEST.json") ?? "") as BundleManifest;
 }
 
-test("a bundle has the objects and the state of this machine, says what it lacks, and has no secret in it", async () => {
+test("a bundle has the objects and the state of this machine, lists what is missing, and contains no secret", async () => {
   const { code, stdout, stderr } = await server.plumbline("bundle", "--node-state", "--node", "n1", "-o", fileOf("whole"));
   expect({ code, stdout }).toEqual({ code: 0, stdout: `${fileOf("whole")}\n` });
   expect(stderr).toContain("Warning: nodes/n1/frr/router is missing: no FRR answers in /run/frr/plumbline-router\n");
@@ -87,7 +87,7 @@ test("a bundle has the objects and the state of this machine, says what it lacks
   expect(manifest.missing).toContainEqual({ what: "nodes/n1/frr/router", why: "no FRR answers in /run/frr/plumbline-router" });
 });
 
-test("commands that look show of a bundle what they show of its server", async () => {
+test("read commands print the same from a bundle as from its server", async () => {
   const offline = { KUBECONFIG: "/nowhere", PLUMBLINE_DIR: "" };
   const read = (...args: string[]) => plumbline([...args, "--bundle", fileOf("whole")], offline);
 
@@ -105,7 +105,7 @@ test("commands that look show of a bundle what they show of its server", async (
   expect(await read("get", "bgppeer", "tor", "--kubeconfig", "x")).toMatchObject({ code: 2 });
 });
 
-test("what a policy of failover speaks of is in it, as far as a switch is planned on it, and what cannot be is told", async () => {
+test("the objects of failover policies are in it, and those that cannot be read are listed", async () => {
   const { client } = server;
   const labels = { app: "web" };
   const containers = [{ name: "web", image: "web", env: [{ name: "DSN", value: "postgres://shop:hunter@db" }] }];
@@ -129,7 +129,7 @@ test("what a policy of failover speaks of is in it, as far as a switch is planne
   });
 });
 
-test("with `up` the machine itself is in it without being asked for", async () => {
+test("with `up` the machine is included without an option", async () => {
   const up = await embeddedServer();
   try {
     expect(await up.plumbline("bundle", "--node", "here", "-o", fileOf("up"))).toMatchObject({ code: 0 });
@@ -139,7 +139,7 @@ test("with `up` the machine itself is in it without being asked for", async () =
   }
 });
 
-test("rights that are missing cost only what they are for, and are told", async () => {
+test("missing permissions omit only their kinds, and are listed", async () => {
   const { client, api } = server;
   const roles = builtinKind({
     group: "rbac.authorization.k8s.io",
@@ -166,7 +166,7 @@ test("rights that are missing cost only what they are for, and are told", async 
   expect(missing.find(({ what }) => what === "nodes")?.why).toContain("--node-state");
 });
 
-test("without a server there is what the machine has, if that was asked for, and otherwise nothing", async () => {
+test("without a server the bundle has the machine if requested, and is not written otherwise", async () => {
   const nowhere = ["--kubeconfig", join(server.directory, "gone.kubeconfig")];
   const kubeconfig = (await readFile(await server.api.server.kubeconfig("admin"), "utf8")).replace(
     /server: .*/,
@@ -180,14 +180,14 @@ test("without a server there is what the machine has, if that was asked for, and
   expect((await manifestIn("machine")).missing).toContainEqual({ what: "objects", why: expect.stringContaining("127.0.0.1:1") as string });
 });
 
-test("what is no bundle is refused in a sentence", async () => {
+test("an invalid bundle is rejected with an error", async () => {
   expect(await server.plumbline("get", "bgppeer", "--bundle", "package.json")).toMatchObject({
     code: 3,
     stderr: expect.stringContaining("package.json is not a readable bundle: ") as string,
   });
 });
 
-test("each of FRR's answers has its own file, and passwords are in none", async () => {
+test("each answer of FRR has its own file without passwords", async () => {
   const frr = await frrInNamespace({ version: "8.4" });
   const { instance, netns } = frr;
   try {

@@ -50,7 +50,7 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     await reports.patchStatus(metadata, { status }, { signal });
   }
 
-  test("tree says that nobody has reported, and then what each node did", async () => {
+  test("tree says that no node has reported, and then has the state of each node", async () => {
     expect(await server.plumbline("tree")).toMatchObject({
       code: 1,
       stderr: `plumbline: No node has reported in namespace ${namespace}: check --router-namespace and the agents\n`,

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { LAUNCHER } from "../support/command-line.ts";
 import { run } from "../support/frr.ts";
 
-/** Where nobody else's namespaces, daemons and files are: `up --loadbalancer` takes the names that it has on a machine of its own. */
+/** Isolated namespaces, daemons and files: `up --loadbalancer` uses fixed names. */
 const MACHINE = `
 set -eu
 mount --make-rprivate /
@@ -83,7 +83,7 @@ ports: [{ port: 80 }]
 endpoints: [{ addresses: [10.244.0.5], conditions: { ready: true } }]
 `;
 
-test("up --loadbalancer announces Services from its machine, and clean takes all of it away", async () => {
+test("up --loadbalancer announces Services from its machine, and clean removes everything", async () => {
   const directory = await mkdtemp(join(tmpdir(), "plumbline-up-loadbalancer-"));
   onTestFinished(() => rm(directory, { recursive: true }));
   const site = join(directory, "site");

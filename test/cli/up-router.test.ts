@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { LAUNCHER } from "../support/command-line.ts";
 import { run } from "../support/frr.ts";
 
-/** Where nobody else's namespaces, daemons and files are: `up --router` takes the names that it has on a machine of its own. */
+/** Isolated namespaces, daemons and files: `up --router` uses fixed names. */
 const MACHINE = `
 set -eu
 mount --make-rprivate /
@@ -60,7 +60,7 @@ async function site(): Promise<string> {
   return join(directory, "site");
 }
 
-test("up --router is the router of its machine, leaves it running, and clean takes it away", async () => {
+test("up --router runs the router of its machine, leaves it running, and clean removes it", async () => {
   const host = (await run("hostname")).trim();
   const output = await run("unshare", "-n", "-m", "env", `PLUMBLINE=${LAUNCHER}`, `SITE=${await site()}`, "sh", "-c", MACHINE);
   expect(output).toContain(`node/${host}\n`);
@@ -70,7 +70,7 @@ test("up --router is the router of its machine, leaves it running, and clean tak
   expect(output).toMatch(/192\.168\.11\.3\/24\n\/run\/frr:\n\n\/run\/netns:\n\n\/var\/lib\/plumbline:\n$/);
 });
 
-test("up --router without root says that it needs it", async () => {
+test("up --router without root is an error", async () => {
   const directory = await site();
   const output = await run("setpriv", "--reuid=65534", "--clear-groups", "--", LAUNCHER, "up", "--dir", directory, "--router").catch(
     String,

@@ -78,7 +78,7 @@ spec:
 `;
 const write = (path: string, text: string) => writeFile(join(directory, "d", path), text);
 
-test("edits are followed, mistakes are told with their line, and the last good form stays until it is put right", async () => {
+test("edits are applied, errors are reported with their line, and the last good version stays until they are fixed", async () => {
   await write("red.yaml", l3vni(100));
   const serving = await up();
   await serving.says("1 object: 1 L3VNI");
@@ -94,7 +94,7 @@ test("edits are followed, mistakes are told with their line, and the last good f
   await serving.says("L3VNI openperouter-system/red deleted\n");
 });
 
-test("other commands find it by themselves, and Ctrl-C leaves only what programs wrote", async () => {
+test("other commands find it automatically, and Ctrl-C leaves only what programs wrote", async () => {
   const serving = await up();
   await expect(plumbline(["get", "ns", "default", "-o", "name"], env)).resolves.toEqual({
     code: 0,
@@ -118,7 +118,7 @@ test("other commands find it by themselves, and Ctrl-C leaves only what programs
   });
 });
 
-test("one that was killed is not taken for running, and the next one goes on with what was there", async () => {
+test("a killed process does not count as running, and the next one continues with its state", async () => {
   const first = await up();
   await plumbline(["apply", "-f", "-"], env, "apiVersion: v1\nkind: ConfigMap\nmetadata: { name: kept }\n");
   await first.end("SIGKILL");
@@ -127,7 +127,7 @@ test("one that was killed is not taken for running, and the next one goes on wit
   expect((await plumbline(["get", "cm", "kept", "-o", "name"], env)).stdout).toBe("configmap/kept\n");
 });
 
-test("of two that run one must be chosen", async () => {
+test("with two running processes one must be chosen", async () => {
   await up();
   await mkdir(join(directory, "e"));
   const other = new Up(LAUNCHER, ["up", "--dir", join(directory, "e")]);
@@ -142,7 +142,7 @@ test("of two that run one must be chosen", async () => {
   });
 });
 
-test("with --listen it is a cluster to whoever has its kubeconfig", async () => {
+test("with --listen clients with its kubeconfig can use it as a cluster", async () => {
   const serving = await up("--listen", "127.0.0.1:0");
   const kubeconfig = join(directory, "d/.plumbline/kubeconfig");
   expect(serving.output).toContain(`kubectl: export KUBECONFIG=${kubeconfig}\n`);
@@ -153,7 +153,7 @@ test("with --listen it is a cluster to whoever has its kubeconfig", async () => 
   expect(existsSync(kubeconfig)).toBe(false);
 });
 
-test("on a terminal a table is drawn on its second screen, and the first one comes back as it was", async () => {
+test("on a terminal the table uses the alternate screen, and the first one is restored", async () => {
   await write("red.yaml", l3vni(100));
   const command = `stty rows 24 cols 100; exec ${LAUNCHER} up --dir ${join(directory, "d")}`;
   const terminal = new Up("script", ["-qefc", command, "/dev/null"]);
@@ -170,14 +170,14 @@ test("on a terminal a table is drawn on its second screen, and the first one com
   expect(screen).toMatch(/KIND {3,}NAMESPACE {3,}NAME/);
 });
 
-test("a directory that is served is not served twice", async () => {
+test("a directory is not served twice", async () => {
   await up();
   const { code, stdout, stderr } = await plumbline(["up", "--dir", join(directory, "d")], env);
   expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
   expect(stderr).toMatch(/^plumbline: \S+\/d\/\.plumbline is in use by plumbline up \(process \d+\) since \S+; stop it first\n$/);
 });
 
-test("a state directory that others can use is refused with what to do", async () => {
+test("a state directory that others can write is rejected with a fix", async () => {
   const open = join(directory, "open");
   await mkdir(join(open, ".plumbline"), { recursive: true });
   await chmod(join(open, ".plumbline"), 0o755);
@@ -186,7 +186,7 @@ test("a state directory that others can use is refused with what to do", async (
   expect(stderr).toMatch(/^plumbline: \S+\/\.plumbline has mode 755, so other users can access it: .* run: chmod 700 \S+\n$/);
 });
 
-test("an address that cannot be had is named", async () => {
+test("the error about an unusable address names it", async () => {
   const taken = createServer().listen(0, "127.0.0.1");
   await once(taken, "listening");
   const address = `127.0.0.1:${(taken.address() as AddressInfo).port}`;
@@ -203,7 +203,7 @@ test("an address that cannot be had is named", async () => {
   });
 });
 
-test("when nobody reads it any more it ends as if told to", async () => {
+test("a closed output pipe ends it like SIGTERM", async () => {
   const piped = new Up("bash", ["-c", `"${LAUNCHER}" up --dir "${join(directory, "d")}" | head -n 1`]);
   await piped.says("Plumbline serves");
   await write("red.yaml", l3vni(100));
@@ -213,7 +213,7 @@ test("when nobody reads it any more it ends as if told to", async () => {
   expect(existsSync(join(directory, "d/.plumbline/api.sock"))).toBe(false);
 });
 
-test("what is no directory is misuse", async () => {
+test("a path that is not a directory is a usage error", async () => {
   expect(await plumbline(["up", "--dir", join(directory, "nowhere")], env)).toEqual({
     code: 2,
     stdout: "",

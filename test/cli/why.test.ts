@@ -41,7 +41,7 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     await reports.patchStatus(metadata, { status }, { signal });
   }
 
-  test("where nothing is wrong, why and status say so and exit with 0", async () => {
+  test("on a healthy cluster why and status say so and exit with 0", async () => {
     await report(WELL);
     expect(await server.plumbline("why")).toMatchObject({ code: 0, stdout: "No problems found.\n", stderr: "" });
     const status = await server.plumbline("status");
@@ -50,7 +50,7 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     expect(await server.plumbline("why", "l2vni/shop")).toMatchObject({ code: 0, stdout: `L2VNI ${namespace}/shop is healthy\n` });
   });
 
-  test("a cut link is named as the cause of all that stands on it, with what to do, and mending clears it", async () => {
+  test("a link that is down is the cause for its dependents, with a fix, until it is up", async () => {
     await report(CUT);
     const all = await server.plumbline("why");
     expect(all.code).toBe(1);
@@ -78,7 +78,7 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     expect((await server.plumbline("why")).stdout).toBe("No problems found.\n");
   });
 
-  test("a thing that nobody speaks of is answered with what there is", async () => {
+  test("an unknown component is answered with the known ones", async () => {
     expect(await server.plumbline("why", "l2vni/shp")).toMatchObject({
       code: 1,
       stderr: "plumbline: l2vni/shp not found; did you mean shop?\n",

@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => cluster.stop());
 
-test("with the rights of the chart the controller makes, retires and marks checks, and is refused nothing", async () => {
+test("with the permissions of the chart the controller creates, retires and marks checks without a Forbidden", async () => {
   const before = await forbiddenRequests();
   const controller = cluster.controller({ client: restricted(), silenceMs: 3_000 });
   await cluster.node("n1", "192.0.2.1");
@@ -47,7 +47,7 @@ test("with the rights of the chart the controller makes, retires and marks check
   await controller.stop();
 });
 
-test("it may do what pruning takes: ask for the pod, delete the check, tell of it", async () => {
+test("it has the permissions for pruning: read the pod, delete the check, record the Event", async () => {
   const client = restricted();
   const [check] = await cluster.checks("shop");
   const { name = "", uid = "", resourceVersion = "" } = check?.metadata ?? {};
@@ -68,7 +68,7 @@ test("it may do what pruning takes: ask for the pod, delete the check, tell of i
   client.close();
 });
 
-test("it changes no mesh, no pod and no Lease of a source, and reads no Secret", async () => {
+test("it may not change meshes, pods and Leases of sources, nor read Secrets", async () => {
   const client = restricted();
   await cluster.mesh("again", "shop", { sources: { pods: { selector: {} } }, targets: [{ host: "a:1" }] });
   const tries = [

@@ -89,32 +89,29 @@ const BROKEN: readonly Broken[] = [
   },
 ];
 
-test.each(BROKEN)(
-  "$fault is an outage of what it breaks alone, from the first attempt on, with its reason and who is to blame",
-  async (broken) => {
-    const { fault, failing } = broken;
-    const outagesBefore = countOutages();
-    const brokenAt = await lab().fault(fault, "node2", "break");
-    await lab().eventually(`what ${fault} breaks fails, and nothing else`, () => areFailing(failing));
-    expect(await lab().blamed()).toEqual([expect.stringMatching(broken.blame)]);
+test.each(BROKEN)("$fault is an outage of only what it breaks, since the first attempt, with its reason and cause", async (broken) => {
+  const { fault, failing } = broken;
+  const outagesBefore = countOutages();
+  const brokenAt = await lab().fault(fault, "node2", "break");
+  await lab().eventually(`what ${fault} breaks fails, and nothing else`, () => areFailing(failing));
+  expect(await lab().blamed()).toEqual([expect.stringMatching(broken.blame)]);
 
-    const restoredAt = await lab().fault(fault, "node2", "fix");
-    await lab().eventually(`without ${fault} all is reached`, () => lab().saying("True").length === lab().names().length);
-    expect(await lab().blamed()).toEqual([]);
-    for (const name of failing) {
-      const startLogs = outageOf(name, brokenAt, restoredAt).startLogs ?? [];
-      expect(startLogs.at(-1)).toMatchObject({
-        success: false,
-        reason: broken.reason,
-        message: expect.stringMatching(broken.why) as string,
-      });
-    }
-    expect(countOutages() - outagesBefore).toBe(failing.length);
-    tellFigures(fault, failing, brokenAt, restoredAt);
-  },
-);
+  const restoredAt = await lab().fault(fault, "node2", "fix");
+  await lab().eventually(`without ${fault} all is reached`, () => lab().saying("True").length === lab().names().length);
+  expect(await lab().blamed()).toEqual([]);
+  for (const name of failing) {
+    const startLogs = outageOf(name, brokenAt, restoredAt).startLogs ?? [];
+    expect(startLogs.at(-1)).toMatchObject({
+      success: false,
+      reason: broken.reason,
+      message: expect.stringMatching(broken.why) as string,
+    });
+  }
+  expect(countOutages() - outagesBefore).toBe(failing.length);
+  tellFigures(fault, failing, brokenAt, restoredAt);
+});
 
-test("a node whose link is down is not reached, tells later what it did not reach meanwhile, and nothing of it is lost", async () => {
+test("a node whose link is down is unreachable, and reports its own outages later without loss", async () => {
   const brokenAt = await lab().fault("uplink-down", "node2", "break");
   await lab().eventually("node2 is not reached", () => areFailing(INTO_NODE2));
   expect(await lab().blamed()).toEqual([expect.stringMatching(/^No (connection works into|target on) node node2\b/)]);

@@ -57,7 +57,7 @@ function possible(uid: string, acknowledged: number): unknown[] {
 }
 
 test.each(["half way through", "right after", "by a power cut after"])(
-  "killed %s any operation on a file, a journal has lost nothing that it had acknowledged",
+  "a journal that is killed %s any file operation loses nothing that it acknowledged",
   async (when) => {
     const how = { "half way through": "half", "right after": "after" }[when] ?? "power cut";
     const { operations = 0, acknowledged: all } = await run(0, how);

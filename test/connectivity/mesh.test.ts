@@ -24,7 +24,7 @@ const checks = () => cluster.client.resource(PodNetworkConnectivityCheck);
 const retired = (all: readonly PodNetworkConnectivityCheck[]) =>
   all.filter(({ metadata }) => metadata.annotations?.[retiredAnnotation] !== undefined);
 
-test("the shipped meshes make a check for each pair of the specification's goals 2 to 8, and no other", async () => {
+test("the shipped meshes create a check for each pair of goals 2 to 8 of the specification, and no other", async () => {
   const masters = [0, 1, 2];
   for (const n of masters) {
     await cluster.node(`master-${n}`, `192.0.2.1${n}`, { "node-role.kubernetes.io/master": "" });
@@ -79,7 +79,7 @@ test("the shipped meshes make a check for each pair of the specification's goals
   });
 });
 
-test("an oas pod that is replaced gets new checks, and what the old one saw stays", async () => {
+test("a replaced oas pod gets new checks, and results of the old one stay", async () => {
   await cluster.removePod(OAS, "apiserver-7f9-0");
   await cluster.pod(OAS, "apiserver-7f9-new", "master-0", { apiserver: "true" });
   await eventually(async () => {
@@ -90,7 +90,7 @@ test("an oas pod that is replaced gets new checks, and what the old one saw stay
   });
 });
 
-test("checks follow their mesh: made again, moved, given up, taken up, and given up with the mesh", async () => {
+test("checks follow their mesh: recreated, moved, retired, resumed, and retired with the mesh", async () => {
   await cluster.pod("shop", "web", "worker", { app: "web" });
   const ip = await cluster.service("shop/db", { port: 5432 }, 5432, { "db-0": "10.1.0.1" });
   await cluster.mesh("db", "shop", {
@@ -192,7 +192,7 @@ test("a new controller creates the remaining checks after the old one is killed,
   expect(await cluster.versions()).toEqual(before);
 });
 
-test("nodes are sources in Plumbline's own namespace only, three for each target where nothing else is said", async () => {
+test("nodes are sources only in Plumbline's namespace, three per target by default", async () => {
   for (let n = 0; n < 5; n += 1) await cluster.node(`meshed-${n}`, `198.51.100.${n}`, { meshed: "1" });
   const selector = { matchLabels: { meshed: "1" } };
   const spec = { sources: { nodes: { selector } }, targets: [{ nodes: { selector, port: 10250 } }] };

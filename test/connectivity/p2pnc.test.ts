@@ -38,8 +38,8 @@ async function ran(...args: string[]): Promise<{ code: number | null; stdout: st
   return { code, stdout: child.stdout, stderr: child.stderr };
 }
 
-describe("by hand", () => {
-  test("what is tried once is printed, and the exit code says whether all of it was reached", async () => {
+describe("on the command line", () => {
+  test("one attempt is printed, and the exit code is 0 if all targets are reached", async () => {
     const { target, port } = listener;
     const reached = await ran("--once", target, `localhost:${port}`);
     expect(reached).toMatchObject({ code: 0, stderr: "" });
@@ -86,7 +86,7 @@ describe("by hand", () => {
       [],
       "POD_NAME is not set, so the checks of this pod cannot be found; set it from the downward API (fieldRef metadata.name), or name targets: HOST:PORT",
     ],
-  ])("%j is misuse, and it says why", async (args, message) => {
+  ])("%j is a usage error with a reason", async (args, message) => {
     expect(await ran(...args)).toEqual({ code: 2, stdout: "", stderr: `p2pnc: ${message}\n` });
   });
 });
@@ -134,7 +134,7 @@ describe("in a pod", () => {
     await client.resource(PodNetworkConnectivityCheck).create(object, { signal });
   }
 
-  test("it waits for the kind, says so once, and then makes the checks of its pod, by either name of the field", async () => {
+  test("waits for the CRD, logs that once, and then runs the checks of its pod, by either field name", async () => {
     const child = start("web-1");
     await eventually(() => expect(child.stderr).toContain("CRD PodNetworkConnectivityCheck is not installed"));
     await installCrds(client, CUSTOM_KINDS, signal);
@@ -184,7 +184,7 @@ describe("in a pod", () => {
     expect(await successes()).toBeGreaterThan(before + 2);
   });
 
-  test("the same checks can be tried by hand, and nothing is written", async () => {
+  test("the same checks can be run on the command line without a write", async () => {
     const before = await check("mine");
     const child = new P2pncProcess(
       ["check", "tcp-endpoint", "--once", "--kubeconfig", kubeconfig, "--allow-target", "127.0.0.1"],
@@ -200,7 +200,7 @@ describe("in a pod", () => {
     expect(lonely.stderr).toBe("p2pnc: No PodNetworkConnectivityCheck of namespace shop has pod lonely as its source\n");
   });
 
-  test("results go into the checks that are named, which it waits for and does not create", async () => {
+  test("results are written to the named checks, which it awaits and does not create", async () => {
     await create("other-target", { sourcePod: "web-3" }, "10.0.0.1:80");
     const child = start("web-3", `${listener.target}=other-target`, `${listener.target}=later`);
     await eventually(async () => expect(await verdict("other-target")).toBe("True ConnectDone"));
@@ -226,7 +226,7 @@ describe("in a pod", () => {
     expect((await check("later")).status?.writer?.name).toMatch(/^web-9-/);
   });
 
-  test("a right that is missing ends it with a sentence", async () => {
+  test("a missing permission ends it with an error", async () => {
     const none = await api.server.kubeconfig("unprivileged");
     const child = new P2pncProcess(["check", "tcp-endpoint", "--kubeconfig", none], env("web-1"));
     expect(await child.end()).toBe(3);

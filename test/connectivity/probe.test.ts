@@ -77,13 +77,13 @@ const results = ({ actions, fault }: Attempt) => [
   ...(fault ? [fault] : []),
 ];
 
-test("every way to be reached or not, each in the kernel's own words", async () => {
+test("every result of a connection has the kernel's message", async () => {
   const expected: Record<string, string> = {
     "10.9.2.2:80": "ConnectDone: Connected to 10.9.2.2:80",
     "[fd09:2::2]:80": "ConnectDone: Connected to [fd09:2::2]:80",
     "10.9.2.2:81": "ConnectError: Failed connect to 10.9.2.2:81; Connection refused",
     "[fd09:2::2]:81": "ConnectError: Failed connect to [fd09:2::2]:81; Connection refused",
-    // Nobody answers to the address on the own link.
+    // The address on the own link does not answer.
     "10.9.1.77:80": "ConnectError: Failed connect to 10.9.1.77:80; No route to host",
     "[fd09:1::77]:80": "ConnectError: Failed connect to [fd09:1::77]:80; No route to host",
     "192.0.2.1:80": "ConnectError: Failed connect to 192.0.2.1:80; Network is unreachable",
@@ -108,7 +108,7 @@ test("every way to be reached or not, each in the kernel's own words", async () 
   expect(made.filter(({ reachable }) => reachable).map(({ target }) => target)).toEqual(["10.9.2.2:80", "[fd09:2::2]:80"]);
 });
 
-test("names: both families tried, no such name, a server that fails, one that is silent, and one that sends us to ourselves", async () => {
+test("lookups: both families, no such name, a failing server, a silent server, and a loopback answer", async () => {
   const made = await attempts(["both.test:80", "both.test:81", "nosuch.test:80", "servfail.test:80", "silent.test:80", "rebound.test:80"]);
   expect(made.map(results)).toEqual([
     [
@@ -131,13 +131,13 @@ test("names: both families tried, no such name, a server that fails, one that is
   ]);
 });
 
-describe("a source in want is at fault itself", () => {
-  test("of descriptors", async () => {
+describe("a source fault is reported", () => {
+  test("without file descriptors", async () => {
     const made = await attempts(["10.9.2.2:80", "10.9.2.2:81", "both.test:80"], "descriptors");
     expect(made.map(results)).toEqual(made.map(() => ["The checker is out of file descriptors (EMFILE)"]));
   });
 
-  test("of local ports", async () => {
+  test("without local ports", async () => {
     await sysctl(source, "net.ipv4.ip_local_port_range=40000 40001");
     try {
       expect((await attempts(["10.9.2.2:80"], "ports")).map(results)).toEqual([["The checker is out of local ports (EADDRNOTAVAIL)"]]);
@@ -159,7 +159,7 @@ test("a closed port of the source itself stays closed when the kernel connects i
   }
 });
 
-test("a source that has no address of the family cannot reach the target, which is no want of ports", async () => {
+test("a source without an address of the family cannot reach the target, which is no source fault", async () => {
   const alone = createNamespaces(1);
   const [namespace = ""] = alone.names;
   try {

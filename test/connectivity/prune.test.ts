@@ -85,7 +85,7 @@ async function check(name: string, metadata: object = {}): Promise<void> {
   await checks().create({ metadata: { name, namespace: "shop", ...metadata }, spec }, { signal });
 }
 
-test("on the clock of the server every check is young, whatever the pruner's own clock says", async () => {
+test("the age of a check is by the clock of the server, whatever the pruner's clock", async () => {
   await check("young");
   await prunes({ believes: false });
   expect(await names()).toEqual(["young"]);

@@ -68,7 +68,7 @@ const timeless = (text: string) =>
     .replaceAll(/\b\d+m(\d+s)? so far/g, "LONG so far")
     .replaceAll(/^.*(?:BROKE|WINDOW).*$/gm, (line) => line.replaceAll(/(?<=\S) {3,}/g, " | "));
 
-test("lint finds nothing wrong with the examples of the spec as they are corrected", async () => {
+test("lint accepts the corrected examples of the specification", async () => {
   expect(await plumbline(["lint", "-f", ...EXAMPLES])).toEqual({ code: 0, stdout: "2 objects, no problems\n", stderr: "" });
 });
 
@@ -106,7 +106,7 @@ describe.each<[string, () => Promise<CommandLineServer>]>([
     await checks.patchStatus({ name, namespace: own }, { status }, { signal });
   }
 
-  test("without a check there is nothing to find out", async () => {
+  test("without checks there is nothing to report", async () => {
     expect(await server.plumbline("connectivity")).toEqual({
       code: 3,
       stdout: "",
@@ -114,7 +114,7 @@ describe.each<[string, () => Promise<CommandLineServer>]>([
     });
   });
 
-  test("the examples of the spec apply as they are corrected, and what they say of 2020 says nothing of today", async () => {
+  test("the corrected examples of the specification apply, and their results of 2020 are outdated", async () => {
     expect(await server.plumbline("apply", "-f", ...EXAMPLES)).toMatchObject({ code: 0, stderr: "" });
     for (const file of EXAMPLES) {
       const { apiVersion, metadata, status } = parse(await readFile(file, "utf8")) as Check;
@@ -197,7 +197,7 @@ Outages now:
     });
   });
 
-  test("the same for programs", async () => {
+  test("-o json has the same content", async () => {
     const { code, stdout } = await server.plumbline("connectivity", "-n", own, "-o", "json");
     const { apiVersion, kind, items } = JSON.parse(stdout) as {
       apiVersion: string;
@@ -289,7 +289,7 @@ test("shows the checks of a namespace to a user who may read nothing else", asyn
   await checks.patchStatus({ name: "one", namespace: "default" }, { status: well("10.0.0.1:80") }, { signal });
 
   const env = { KUBECONFIG: await api.server.kubeconfig("unprivileged"), PLUMBLINE_DIR: "" };
-  // The authorizer hears of a new role a moment later.
+  // The authorizer learns of a new role with a delay.
   await vi.waitFor(async () => {
     const { code, stdout, stderr } = await plumbline(["connectivity", "-n", "default"], env);
     expect({ code, stderr, head: stdout.split("\n")[0] }).toEqual({

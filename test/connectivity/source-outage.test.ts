@@ -82,13 +82,13 @@ async function soon(expectation: () => Promise<void>): Promise<void> {
 
 const until = (isSo: () => Promise<boolean>) => eventually(async () => expect(await isSo()).toBe(true));
 
-/** By what it says: how often the API heard it. */
+/** By message: how often the API received it. */
 async function eventsOf(name: string): Promise<string[]> {
   const { items } = await admin.resource(Event).list({ namespace, fieldSelector: `involvedObject.name=${name}`, signal });
   return items.flatMap(({ reason, message, count = 1 }) => Array.from({ length: count }, () => `${reason} ${message}`));
 }
 
-/** When each target began to fail, and when it was reached again, as seen by whoever tries. */
+/** When each target began to fail, and when it was reached again, as the source observed it. */
 class World {
   readonly flips = new Map<string, number[]>();
   readonly #origin: number;
@@ -114,7 +114,7 @@ class World {
   }
 }
 
-test("ten hours without the API server lose no transition, and tell each of them once", async () => {
+test("ten hours without the API server lose no transition, and each has one Event", async () => {
   vi.useFakeTimers({ shouldAdvanceTime: true, now: Date.now() });
   const world = new World(Date.now());
   const ports = [1, 2, 3];
@@ -172,7 +172,7 @@ test("ten hours without the API server lose no transition, and tell each of them
   await ended;
 });
 
-test("killed at any moment while the API server is away, a source has lost nothing that was on its disk", async () => {
+test("a source that is killed at any moment of an API server outage loses nothing that was on its disk", async () => {
   const listener = await Listener.start();
   const state = join(directory, "killed");
   // Four times away and back, and a server takes seconds to start.

@@ -120,7 +120,7 @@ function leaseOf(pod: string) {
 }
 
 describe("an agent", () => {
-  test("with the rights of the chart it makes the checks of its node, and is refused nothing", async () => {
+  test("with the permissions of the chart runs the checks of its node without a Forbidden", async () => {
     await check("mine", own, "worker0", { node: "worker0" });
     await check("theirs", own, "worker1", { node: "worker1" });
     const before = await forbiddenRequests();
@@ -155,7 +155,7 @@ describe("an agent", () => {
     expect(await forbiddenRequests()).toBe(before);
   });
 
-  test("it neither makes nor changes nor removes checks, and writes none of another node", async () => {
+  test("may not create, change or delete checks, nor write those of another node", async () => {
     const client = agentOf("worker0");
     const checks = client.resource(PodNetworkConnectivityCheck);
     const mine = { name: "mine", namespace: own };
@@ -164,7 +164,7 @@ describe("an agent", () => {
     const spec = { sourcePod: "worker0", targetEndpoint: listener.target };
     const tries: Try[] = [
       ["create a check", () => checks.create({ metadata: { name: "new", namespace: own }, spec }, { signal }), forbidden],
-      ["aim its own check elsewhere", () => checks.patch(mine, { spec: { targetEndpoint: "10.0.0.1:22" } }, { signal }), forbidden],
+      ["change the target of its own check", () => checks.patch(mine, { spec: { targetEndpoint: "10.0.0.1:22" } }, { signal }), forbidden],
       [
         "take over a check",
         () => checks.patch(theirs, { metadata: { annotations: { "plumbline.dev/node": "worker0" } } }, { signal }),
@@ -187,7 +187,7 @@ describe("an agent", () => {
     client.close();
   });
 
-  test("one whose token is bound to no node writes nothing", async () => {
+  test("with a token that is not bound to a node may not write", async () => {
     const client = agentOf();
     const attempt = client.resource(PodNetworkConnectivityCheck).patchStatus({ name: "mine", namespace: own }, empty, { signal });
     await expect(attempt).rejects.toThrow(/the token of an agent must be bound to its Pod or Node/);
@@ -196,7 +196,7 @@ describe("an agent", () => {
 });
 
 describe("a sidecar", () => {
-  test("with the rights of deploy/p2pnc it makes the checks of its pod, and is refused nothing", async () => {
+  test("with the permissions of deploy/p2pnc runs the checks of its pod without a Forbidden", async () => {
     await check("ours", "shop", "web-1");
     const kubeconfig = await writeKubeconfig(api, await inPod("web-1"), join(directory, "kubeconfig"));
     const { uid = "" } = (await admin.resource(Pod).get("web-1", { namespace: "shop", signal })).metadata;
@@ -216,7 +216,7 @@ describe("a sidecar", () => {
     expect(child.logged.filter(({ level }) => level !== "info")).toEqual([]);
   });
 
-  test("it writes the status and the Lease of its own pod, and nothing else", async () => {
+  test("may write only the status and the Lease of its own pod", async () => {
     await check("others", "shop", "web-2");
     await check("elsewhere", "elsewhere", "web-1");
     const other = clientWith(await inPod("web-2"));
@@ -230,7 +230,7 @@ describe("a sidecar", () => {
     const stolen = { ...(await admin.resource(Lease).get("check-web-2", { namespace: "shop", signal })) };
     const tries: Try[] = [
       ["create a check", () => checks.create({ metadata: { name: "new", namespace: "shop" }, spec }, { signal }), forbidden],
-      ["aim its own check elsewhere", () => checks.patch(ours, { spec: { targetEndpoint: "10.0.0.1:22" } }, { signal }), forbidden],
+      ["change the target of its own check", () => checks.patch(ours, { spec: { targetEndpoint: "10.0.0.1:22" } }, { signal }), forbidden],
       ["delete a check", () => checks.delete(ours, { signal }), forbidden],
       [
         "write the status of another pod's",
@@ -240,16 +240,16 @@ describe("a sidecar", () => {
       ["write a status elsewhere", () => checks.patchStatus({ name: "elsewhere", namespace: "elsewhere" }, empty, { signal }), forbidden],
       ["read checks elsewhere", () => checks.list({ namespace: "elsewhere", signal }), forbidden],
       [
-        "take a Lease that is none of its own",
+        "update a foreign Lease",
         () => leases.replace({ ...election, spec: { holderIdentity: "web-1" } }, { signal }),
         denied("no Lease but check-<pod>"),
       ],
       [
-        "make a Lease that is none of its own",
+        "create a foreign Lease",
         () => leases.create({ metadata: { name: "new-election", namespace: "shop" }, spec: {} }, { signal }),
         denied("no Lease but check-<pod>"),
       ],
-      ["speak for another pod", () => leases.create(leaseOf("web-3"), { signal }), denied("its own")],
+      ["create a Lease for another pod", () => leases.create(leaseOf("web-3"), { signal }), denied("its own")],
       ["renew another's Lease", () => leases.replace({ ...stolen, spec: { holderIdentity: "web-1" } }, { signal }), denied("its own")],
       [
         "take another's Lease over",
@@ -268,7 +268,7 @@ describe("a sidecar", () => {
     for (const one of [client, other]) one.close();
   });
 
-  test("who has a right of its own on a Lease, as for an election, keeps it", async () => {
+  test("keeps its own permission on a Lease, as for a leader election", async () => {
     const rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/shop";
     const rules = [{ apiGroups: ["coordination.k8s.io"], resources: ["leases"], resourceNames: ["election"], verbs: ["patch"] }];
     const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "election" };
@@ -282,7 +282,7 @@ describe("a sidecar", () => {
     client.close();
   });
 
-  test("one with a kubeconfig of the host, as a static pod has, writes Leases of checks alone, and is else held by its Role", async () => {
+  test("with a kubeconfig of the host, as in a static pod, may write only Leases of checks besides its Role", async () => {
     const client = clientWith(await tokenOf(admin, ["shop", "web"], undefined, signal));
     const checks = client.resource(PodNetworkConnectivityCheck);
     await checks.patchStatus({ name: "others", namespace: "shop" }, empty, { signal });
@@ -293,7 +293,7 @@ describe("a sidecar", () => {
     client.close();
   });
 
-  test("the pruner reads checks and pods of its namespace, deletes checks, and no more", async () => {
+  test("as pruner may only read checks and pods of its namespace and delete checks", async () => {
     const client = clientWith(await tokenOf(admin, ["shop", "operator"], undefined, signal));
     const checks = client.resource(PodNetworkConnectivityCheck);
     expect(await failureOf(checks.patchStatus({ name: "others", namespace: "shop" }, empty, { signal }))).toBe(forbidden);
@@ -307,13 +307,13 @@ describe("a sidecar", () => {
 test.each([
   ["deployment", "/apis/apps/v1/namespaces/shop/deployments"],
   ["static-pod", "/api/v1/namespaces/kube-system/pods"],
-])("the API server takes deploy/p2pnc/%s.yaml to the letter", async (name, path) => {
+])("the API server accepts deploy/p2pnc/%s.yaml in strict mode", async (name, path) => {
   const body = parse(await readFile(join(DEPLOY, `${name}.yaml`), "utf8")) as object;
   const { kind } = await admin.request<{ kind: string }>("POST", `${path}?dryRun=All&fieldValidation=Strict`, { body, signal });
   expect(kind).toBe(name === "deployment" ? "Deployment" : "Pod");
 });
 
-test("the sidecars have what the program asks for", async () => {
+test("the sidecar manifests set everything that the program requires", async () => {
   for (const name of ["deployment", "static-pod"]) {
     const text = await readFile(join(DEPLOY, `${name}.yaml`), "utf8");
     const [document] = parseAllDocuments(text);

@@ -126,7 +126,7 @@ describe.concurrent("the controller", () => {
     await eventually(async () => expect(await reachable("n1", SYSTEM)).toMatch(/^Unknown Stale: Source n1 has not reported since /));
   });
 
-  test("a checker without Lease is left in peace", async () => {
+  test("a checker without a Lease is not marked", async () => {
     await check("theirs", "shop", "their-pod");
     await checks().create(
       { metadata: { name: "new", namespace: "shop" }, spec: { sourcePod: "their-pod", targetEndpoint: "a:1" } },

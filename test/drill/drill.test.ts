@@ -34,25 +34,25 @@ test("of at least fifty faults in every domain", () => {
   expect([...domains].toSorted()).toEqual(["cluster", "connectivity", "failover", "loadbalancer", "router"]);
 });
 
-test("none is silent", () => {
+test("every fault is reported", () => {
   expect(those((score) => score.silent)).toEqual([]);
 });
 
-test("none leaves a status that claims health", () => {
+test("no status claims health", () => {
   expect(those(({ claimsHealth }) => claimsHealth)).toEqual([]);
 });
 
-test("of nineteen out of twenty the right cause is named first", () => {
+test("the right cause is first for nineteen of twenty", () => {
   const expected = exercised.filter(({ judgment }) => judgment.right !== undefined);
   const wrong = those(({ right }) => right === false);
   expect(wrong.slice(Math.floor(expected.length / 20))).toEqual([]);
 });
 
-test("nothing is left of any of them once it is fixed", () => {
+test("every report clears when the fault is fixed", () => {
   expect(those(({ cleared }) => !cleared)).toEqual([]);
 });
 
-test("they do not interrupt what has nothing to do with them", () => {
+test("unrelated traffic is not interrupted", () => {
   // Two of seventy-four did on a busy machine, and it is not known why.
   expect(those(({ flowed }) => !flowed).slice(Math.floor(exercised.length / 20))).toEqual([]);
 });

@@ -24,7 +24,7 @@ describe.each<ServerName>(["embedded", "kube-apiserver"])("%s", (name) => {
   describe("patching", () => {
     patching(server);
   });
-  describe("refusals", () => {
+  describe("rejections", () => {
     errorTests(server);
   });
   describe("misuse", () => {

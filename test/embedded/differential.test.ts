@@ -227,7 +227,7 @@ function canonical(json: unknown): unknown {
   };
 }
 
-test("both answer every request of a random course alike", async () => {
+test("both answer every request of a random sequence the same way", async () => {
   const courses = fc.sample(fc.array(acts, { minLength: 12, maxLength: 25 }), { seed: SEED, numRuns: COURSES });
   for (const [at, steps] of courses.entries()) {
     const [mine, theirs] = await Promise.all(both.map(async (server) => new Course(server, await server.namespace())));

@@ -47,7 +47,7 @@ test("our own client creates, reads, patches, lists and deletes over the socket,
   await expect(vnis.get("red", { namespace: "default", signal })).rejects.toSatisfy((error) => isKubeError(error, "NotFound"));
 });
 
-test("a cache follows a collection, whole pages of it and every change", async () => {
+test("a cache follows a collection through pages and changes", async () => {
   const maps = client.resource(ConfigMap);
   for (let at = 0; at < 20; at++) await maps.create({ metadata: { name: `m${at}`, namespace: "default" } }, { signal });
   const cache = new Cache(client, ConfigMap);
@@ -76,7 +76,7 @@ async function restart(): Promise<void> {
 }
 
 describe("files", () => {
-  test("become objects, edits are followed, and what programs wrote outlives a restart", async () => {
+  test("become objects and follow edits, and objects of programs survive a restart", async () => {
     await write(manifest(100));
     await restart();
     expect(await vni()).toBe(100);
@@ -117,7 +117,7 @@ describe("files", () => {
     await eventually(async () => expect([await vni(), embedded.problems()]).toEqual([300, []]));
   });
 
-  test("hold what is in them: a delete names file and line, a change is an override that can be ended", async () => {
+  test("own their objects: a delete names file and line, and a change is an override that can be reset", async () => {
     await write(`# ours\n${manifest(100)}`);
     await restart();
     await expect(client.resource(L3VNI).delete(red, { signal })).rejects.toThrow(/it is in vnis\.yaml:2; remove it there/);
@@ -143,7 +143,7 @@ describe("files", () => {
   });
 });
 
-test("what people create through the API is kept in files, and what they delete goes with its file", async () => {
+test("objects that users create through the API are kept in files, and deleted with them", async () => {
   const path = "/apis/openpe.openperouter.github.io/v1alpha1/namespaces/default/l3vnis";
   const body = {
     apiVersion: "openpe.openperouter.github.io/v1alpha1",
@@ -180,7 +180,7 @@ test("Secrets created through the API are in files that only their owner can rea
   expect([await modeOf(applied), await modeOf(file)]).toEqual(["700", "600"]);
 });
 
-test("a manifest with a secret that everybody on the machine can read is among the problems until its mode is another", async () => {
+test("a manifest with a secret that all users can read is a problem until its mode changes", async () => {
   await chmod(directory, 0o755);
   const secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: tor, namespace: default}\nstringData: {password: x}\n";
   const file = join(directory, "secret.yaml");
@@ -194,7 +194,7 @@ test("a manifest with a secret that everybody on the machine can read is among t
 
 const start = (of: string) => startEmbedded({ directory: of, log }).then((started) => started.stop());
 
-test("a state directory that others can use, or that is another user's, is refused", async () => {
+test("a state directory that others can write, or that another user owns, is rejected", async () => {
   const open = await mkdtemp(join(directory, "open-"));
   await mkdir(join(open, ".plumbline"));
   await chmod(join(open, ".plumbline"), 0o755);
@@ -231,7 +231,7 @@ test("a second process on the same directory fails with the name of the first, w
   expect((await client.resource(ConfigMap).list({ signal })).items).toEqual([]);
 });
 
-test("a directory whose socket would have too long a path is refused in words", async () => {
+test("a directory whose socket path is too long is rejected with an error", async () => {
   const deep = join(directory, "x".repeat(60), "y".repeat(60));
   await mkdir(deep, { recursive: true });
   await expect(startEmbedded({ directory: deep, log })).rejects.toThrow(
@@ -242,7 +242,7 @@ test("a directory whose socket would have too long a path is refused in words", 
   );
 });
 
-test("a damaged state is among the problems", async () => {
+test("a damaged state is a problem", async () => {
   await client.resource(ConfigMap).create({ metadata: { name: "m", namespace: "default" }, data: { a: "b" } }, { signal });
   client.close();
   await embedded.stop();

@@ -6,7 +6,7 @@ import { createInterface } from "node:readline";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { testManifest } from "../../src/embedded/testing/memory-store.ts";
 
-// Root may read everything, so a process of nobody's looks at the directory.
+// Root may read everything, so a process of user nobody reads the directory.
 const NONE = 65534;
 
 let root: string;
@@ -74,7 +74,7 @@ test.each([
   await expect.poll(() => reported, soon).toMatchObject({ objects, problems: [] });
 });
 
-test("the directory itself, when it may not be read, keeps everything", async () => {
+test("an unreadable root directory keeps all objects", async () => {
   await expect.poll(() => reported, soon).toMatchObject({ objects, problems: [] });
   chmodSync(root, 0);
   await expect

@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { StateJournal } from "../../src/embedded/journal.ts";
 import { createLog } from "../../src/kube/log.ts";
 
-test("where nothing can be written, writes are refused in words, reads go on, and room is used when there is some again", async () => {
+test("on a full disk writes are rejected with an error, reads work, and writes work again when there is space", async () => {
   const directory = await mkdtemp(join(tmpdir(), "plumbline-full-"));
   const path = join(directory, "state.log");
   // A limit on the size of files ends a write half way, as a full disk does.

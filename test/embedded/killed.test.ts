@@ -57,7 +57,7 @@ async function reopen(state: string): Promise<{ rounds: Record<string, number>; 
   };
 }
 
-test.each(["half way through", "right after"])("killed %s any write, a process has lost nothing that it had acknowledged", async (when) => {
+test.each(["half way through", "right after"])("a process that is killed %s any write loses nothing that it acknowledged", async (when) => {
   const how = when === "right after" ? "after" : "half";
   const { writes = 0, acknowledged: all } = await writer(0, how);
   expect(all).toBe(WRITE_STEPS.length);

@@ -113,7 +113,7 @@ test("api-resources and version", async () => {
   });
 });
 
-test("apply creates, changes and leaves alone; get shows it", async () => {
+test("apply reports created, configured and unchanged; get prints it", async () => {
   const path = await file("a.yaml", manifest(100));
   expect(await kubectl("apply", "-f", path)).toEqual(
     done("l3vni.openpe.openperouter.github.io/red created\nconfigmap/settings created\nservice/web created\n"),
@@ -209,7 +209,7 @@ test("explain knows the fields", async () => {
   expect((await kubectl("explain", "l3vni.spec.nonsense")).stderr).toContain('field "nonsense" does not exist');
 });
 
-test("get -w tells every change, and wait waits for a condition", async () => {
+test("get -w prints every change, and wait waits for a condition", async () => {
   await kubectl(
     "apply",
     "-f",
@@ -244,7 +244,7 @@ test("get -w tells every change, and wait waits for a condition", async () => {
   watch.kill();
 });
 
-test("delete waits until it is gone, also for what finalizers hold", async () => {
+test("delete waits until the object is gone, also for finalizers", async () => {
   expect(await kubectl("delete", "svc", "web")).toEqual(done('service "web" deleted from default namespace\n'));
   await kubectl("patch", "l3vni", "red", "--type=merge", "-p", '{"metadata":{"finalizers":["example.com/hold"]}}');
   const deleting = kubectl("delete", "l3vni", "red");
@@ -260,7 +260,7 @@ test("delete waits until it is gone, also for what finalizers hold", async () =>
   expect(await kubectl("delete", "cm", "--all")).toMatchObject({ code: 0 });
 });
 
-test("create makes namespaces, configmaps and secrets, and a namespace goes with what is in it", async () => {
+test("create makes namespaces, configmaps and secrets, and a namespace is deleted with its content", async () => {
   expect(await kubectl("create", "namespace", "shop")).toEqual(done("namespace/shop created\n"));
   expect(await kubectl("create", "configmap", "m", "--from-literal=a=b", "-n", "shop")).toEqual(done("configmap/m created\n"));
   expect(await kubectl("create", "secret", "generic", "s", "--from-literal=a=b", "-n", "shop")).toEqual(done("secret/s created\n"));

@@ -84,8 +84,8 @@ function lockError(act: () => unknown): Pick<LockError, "code" | "message" | "ho
   throw new Error("it was not refused");
 }
 
-describe("a lock that someone holds", () => {
-  test("is denied to other processes, with the holder, its command and since when", async () => {
+describe("a held lock", () => {
+  test("is denied to other processes, with the pid, command and start time of the holder", async () => {
     const first = holder({ command: "plumbline up --dir /etc/site" });
     expect(await first.says()).toBe("held");
     const written = JSON.parse(readFileSync(path, "utf8")) as LockHolder;
@@ -157,7 +157,7 @@ describe("a lock that someone holds", () => {
 });
 
 describe("a lock that cannot be taken", () => {
-  test("because the directory is not writable says so", () => {
+  test("because the directory is not writable has an error that says so", () => {
     expect(lockError(() => takeLock("/proc/self/lock", "one"))).toEqual({
       code: "NotWritable",
       message: "/proc/self/lock cannot be written: no such file or directory",
@@ -185,7 +185,7 @@ describe("a lock that cannot be taken", () => {
     );
   });
 
-  test("because flock is missing says what to install", async () => {
+  test("because flock is missing has an error with the package to install", async () => {
     const answer = JSON.parse(await holder({ env: { PATH: "/nowhere" } }).says()) as { code: string; message: string };
     expect(answer).toEqual({ code: "NoFlock", message: "cannot run flock: no such file or directory; install util-linux" });
   });

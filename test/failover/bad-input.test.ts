@@ -60,7 +60,7 @@ async function namespaceOf({ onTestFinished }: Pick<TestContext, "onTestFinished
   const template = { metadata: { labels }, spec: { containers: [{ name: "web", image: "web" }] } };
   const deployment = { replicas: 0, selector: { matchLabels: labels }, template } as unknown as Deployment["spec"];
   await client.resource(Deployment).create({ metadata: { name: "web", namespace }, spec: deployment }, { signal });
-  // Nobody else is here to say that it has been looked at.
+  // There is no other sign that it has been reconciled.
   await client.resource(Deployment).patchStatus({ name: "web", namespace }, { status: { observedGeneration: 1 } }, { signal });
   const dataSource = { apiGroup: "", kind: "PersistentVolumeClaim", name: "data" };
   const volume = { volumeReplicationClass: "class", replicationState: "secondary", dataSource };
@@ -126,7 +126,11 @@ test.concurrent.for<[what: string, data: () => Record<string, string> | undefine
     () => ({ config: "x" }),
     /^spec\.peer\.kubeconfigSecret\.key: Secret \S+ of spec\.peer has no key kubeconfig; its keys: config/,
   ],
-  ["that is no kubeconfig", () => ({ kubeconfig: "][" }), /^spec\.peer\.kubeconfigSecret: Secret \S+ key kubeconfig line 1 is not YAML/],
+  [
+    "with an invalid kubeconfig",
+    () => ({ kubeconfig: "][" }),
+    /^spec\.peer\.kubeconfigSecret: Secret \S+ key kubeconfig line 1 is not YAML/,
+  ],
   [
     "without https",
     () => ({ kubeconfig: kubeconfig("http://192.0.2.1", {}) }),
@@ -147,7 +151,7 @@ test.concurrent.for<[what: string, data: () => Record<string, string> | undefine
     () => ({ kubeconfig: kubeconfig(suite.server.url, { token: expired }) }),
     /^spec\.peer\.kubeconfigSecret: .* which is this cluster; give a kubeconfig of the other site/,
   ],
-])("a peer %s is an Error with field and remedy, and nothing is written", async ([, data, message], context) => {
+])("a peer %s is an Error with field and fix, and nothing is written", async ([, data, message], context) => {
   const { namespace, controller } = await namespaceOf(context);
   const content = data();
   if (content) await paired(namespace, content);
@@ -183,7 +187,7 @@ test.concurrent.for(["the policy itself", "another policy"])(
   },
 );
 
-test.concurrent("a Secret that is put right is used without a change of the policy, and force does not ask for one", async (context) => {
+test.concurrent("a corrected Secret is used without a change of the policy, and force needs none", async (context) => {
   const { namespace, controller } = await namespaceOf(context);
   await paired(namespace, { config: "x" });
   const { metadata } = await create(namespace, { peer });
@@ -191,7 +195,7 @@ test.concurrent("a Secret that is put right is used without a change of the poli
   await client
     .resource(Secret)
     .patch({ name: "failover-other-site", namespace }, { stringData: { kubeconfig: kubeconfig("https://127.0.0.1:1", {}) } }, { signal });
-  // Whoever only does not answer is waited for.
+  // A site that only does not answer is awaited.
   const waiting = await policies.until(namespace, ({ status }) => condition(status, "InProgress")?.reason === "TakeToken");
   expect(condition(waiting.status, "Error")).toMatchObject({ status: "False" });
   expect(condition(waiting.status, "Ready")).toMatchObject({ reason: "InProgress" });
@@ -204,7 +208,7 @@ test.concurrent("a Secret that is put right is used without a change of the poli
   await policies.until(namespace, ({ status }) => status?.token?.state === "Held");
 });
 
-test("a negative wave and a maxCopyAge that is no time are refused by the server, and by the controller where they are stored", async (context) => {
+test("the server rejects a negative wave and an invalid maxCopyAge, and so does the controller if they are stored", async (context) => {
   const { namespace } = await namespaceOf(context);
   const wrong: [Partial<Spec>, string][] = [
     [{ wave: -1 }, "spec.wave: wave is -1; set an integer of 0 or more"],
@@ -239,7 +243,7 @@ async function stored(attempt: () => Promise<unknown>): Promise<void> {
   throw new Error("The server still checks what it was told not to check any more");
 }
 
-test.concurrent("of two policies that name one volume the younger is refused, with the field and both ways out", async (context) => {
+test.concurrent("of two policies with one volume the younger is rejected, with the field and both fixes", async (context) => {
   const { namespace, controller } = await namespaceOf(context);
   await create(namespace, { desiredState: "secondary", managedResources: MANAGED.slice(0, 1) }, "first");
   await policies.until(namespace, ({ status }) => (status?.claims ?? []).length > 0, undefined, "first");
@@ -252,7 +256,7 @@ test.concurrent("of two policies that name one volume the younger is refused, wi
   expect(spec.replicationState).toBe("secondary");
 });
 
-test.concurrent("an Application that does not exist is refused with its field, and nothing is written", async (context) => {
+test.concurrent("a missing Application is rejected with its field, and nothing is written", async (context) => {
   const { namespace, controller } = await namespaceOf(context);
   await create(namespace, { managedResources: [...MANAGED, { kind: "Application", name: "gone" }] });
   expect(await errorOf(namespace, "NotFound")).toBe(
@@ -261,7 +265,7 @@ test.concurrent("an Application that does not exist is refused with its field, a
   expect(controller.changes).toEqual([]);
 });
 
-test.concurrent("a selector that matches nothing is an error of the command that names what there is, and changes nothing", async (context) => {
+test.concurrent("a selector without matches is a command error that lists the existing labels, and changes nothing", async (context) => {
   const { namespace } = await namespaceOf(context);
   await create(namespace, { desiredState: "secondary" });
   const before = await client.resource(FailoverPolicy).get("site", { namespace, signal });
@@ -276,7 +280,7 @@ test.concurrent("a selector that matches nothing is an error of the command that
   expect([after.spec, after.metadata.generation]).toEqual([before.spec, before.metadata.generation]);
 });
 
-test("a policy from before the consent rule keeps its state, and its next switch is refused with the annotation to set", async (context) => {
+test("a policy from before the consent rule keeps its state, and its next switch is rejected with the annotation to set", async (context) => {
   const { namespace: other, controller: bystander } = await namespaceOf(context);
   const namespace = `${other}-policies`;
   await client.resource(Namespace).create({ metadata: { name: namespace } }, { signal });

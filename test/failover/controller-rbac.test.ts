@@ -48,7 +48,7 @@ afterAll(async () => {
   await site.stop();
 });
 
-test("with the rights of the chart a site is switched both ways, and the controller is refused nothing", async () => {
+test("with the permissions of the chart a site is switched both ways without a Forbidden", async () => {
   const app = await site.application();
   const { namespace } = app;
   const log = createLog({ level: "silent" });
@@ -75,7 +75,7 @@ test("with the rights of the chart a site is switched both ways, and the control
   expect(new Set(reasons)).toEqual(new Set(["FailoverStarted", "FailoverCompleted"]));
 });
 
-test("it deletes nothing, changes no pod and no claim, and reads no Secret", async () => {
+test("it may not delete anything, change pods and claims, or read Secrets", async () => {
   const { namespace } = await site.application();
   const client = new KubeClient(restricted);
   const tries = [
@@ -108,7 +108,7 @@ function isForbidden({ status }: FailoverPolicy): boolean {
 
 const errorOf = ({ status }: FailoverPolicy) => status?.conditions?.find(({ type }) => type === "Error")?.message;
 
-test("without the right to read one kind that resource has an error, what depends on it waits, and it goes on when the right is there", async () => {
+test("without read permission for one kind its resource has an Error, dependents wait, and the switch continues when it is granted", async () => {
   const app = await site.application();
   const { namespace } = app;
   const restore = await restrict("helmreleases", []);
@@ -126,7 +126,7 @@ test("without the right to read one kind that resource has an error, what depend
   await controller.stop();
 });
 
-test("without the right to write one kind nothing is written at all, also if only a late step needs it, and it begins when the right is there", async () => {
+test("without write permission for one kind nothing is written, also if only a late step needs it, until it is granted", async () => {
   const app = await site.application();
   const { namespace } = app;
   const restore = await restrict("volumereplications", ["get", "list", "watch"]);

@@ -71,9 +71,9 @@ async function podOf(namespace: string, app: string): Promise<Pod> {
 }
 
 test.concurrent.each([
-  ["does not die", { labels: { [IGNORES_DELETION]: "" } }, { labels: { [IGNORES_DELETION]: null } }],
-  ["is held by a finalizer", { finalizers: ["example.org/slow"] }, { finalizers: [] }],
-])("while a pod %s no volume is demoted, and the status names it", async (_title, hold, release) => {
+  ["does not terminate", { labels: { [IGNORES_DELETION]: "" } }, { labels: { [IGNORES_DELETION]: null } }],
+  ["has a finalizer", { finalizers: ["example.org/slow"] }, { finalizers: [] }],
+])("while a pod %s no volume is demoted, and the status names the pod", async (_title, hold, release) => {
   const { namespace, controller, before, state } = await atRest();
   const { name } = (await podOf(namespace, "db")).metadata;
   await site.client.resource(Pod).patch({ name, namespace }, { metadata: hold }, { signal });
@@ -97,7 +97,7 @@ function isAlone({ status }: FailoverPolicy): boolean {
   return status?.transition?.steps.every(({ waitingFor }) => (waitingFor?.others ?? 0) === 0) === true;
 }
 
-test.concurrent("a volume that is still attached holds up its demotion", async () => {
+test.concurrent("a volume that is still attached is not demoted", async () => {
   const { namespace, controller } = await atRest();
   site.site.attacher.hold(`${namespace}-files`);
   const generation = await want(site.client, namespace, { desiredState: "secondary" });
@@ -113,7 +113,7 @@ test.concurrent("a volume that is still attached holds up its demotion", async (
   await controller.stop();
 });
 
-test.concurrent("while a volume does not arrive nothing that needs it comes back; when it fails, the status says so", async () => {
+test.concurrent("while a volume is not promoted no workload is restored, and its failure is in the status", async () => {
   const { namespace, controller, before, state } = await atRest();
   await policies.complete(namespace, await want(site.client, namespace, { desiredState: "secondary" }));
   controller.writes.length = 0;
@@ -140,7 +140,7 @@ test.concurrent("while a volume does not arrive nothing that needs it comes back
   await controller.stop();
 });
 
-test.concurrent("a change by a person during the switch is kept and restored", async () => {
+test.concurrent("a manual change during the switch is kept and restored", async () => {
   let edit: (() => Promise<unknown>) | undefined;
   const onWrite = async ({ kind, name }: SentWrite) => {
     if (kind !== "Deployment" || name !== "web") return;
@@ -160,7 +160,7 @@ test.concurrent("a change by a person during the switch is kept and restored", a
   await controller.stop();
 });
 
-test.concurrent("an object that is deleted as it is written is not asked for again and again", async () => {
+test.concurrent("an object that is deleted during its write is not requested in a loop", async () => {
   let remove: (() => Promise<unknown>) | undefined;
   const { namespace, controller } = await atRest({
     async onWritten({ kind, name }) {
@@ -182,7 +182,7 @@ test.concurrent("an object that is deleted as it is written is not asked for aga
   await controller.stop();
 });
 
-test.concurrent("a switch that is reversed halfway restores everything, and the history has it as superseded", async () => {
+test.concurrent("a switch that is reversed restores everything, and is Superseded in the history", async () => {
   const { namespace, controller, before, state } = await atRest({ graceSeconds: 3 });
   await want(site.client, namespace, { desiredState: "secondary" });
   await policies.until(namespace, (policy) => waitsOf(policy, "AwaitTermination") !== undefined);
@@ -193,7 +193,7 @@ test.concurrent("a switch that is reversed halfway restores everything, and the 
   await controller.stop();
 });
 
-test.concurrent("a policy that is deleted half-way is carried out before it goes", async () => {
+test.concurrent("a policy that is deleted during a switch completes it first", async () => {
   const { namespace, controller, state } = await atRest();
   const resource = site.client.resource(FailoverPolicy);
   await want(site.client, namespace, { desiredState: "secondary" });
@@ -206,7 +206,7 @@ test.concurrent("a policy that is deleted half-way is carried out before it goes
   await controller.stop();
 });
 
-test.concurrent("of two policies about one Deployment the younger writes nothing and names the other, until that one goes", async () => {
+test.concurrent("of two policies with one Deployment the younger writes nothing and names the other, until that is deleted", async () => {
   const { namespace, controller } = await atRest();
   const resource = site.client.resource(FailoverPolicy);
   const spec = { desiredState: "secondary", managedResources: [{ kind: "Deployment", name: "web" }] } as FailoverPolicy["spec"];
@@ -221,7 +221,7 @@ test.concurrent("of two policies about one Deployment the younger writes nothing
   await controller.stop();
 });
 
-test.concurrent("an annotation that is lost is an error with the value that the status knows, until a person restores it", async () => {
+test.concurrent("a lost annotation is an Error with the value in the status, until a user restores it", async () => {
   const { namespace, controller, before, state } = await atRest();
   const down = await policies.complete(namespace, await want(site.client, namespace, { desiredState: "secondary" }));
   expect(down.priorStates).toContainEqual(expect.objectContaining({ kind: "StatefulSet", name: "db", field: "replicas", value: "1" }));
@@ -260,7 +260,7 @@ test.concurrent("drift at a secondary at rest is corrected", async () => {
   await controller.stop();
 });
 
-test("kinds that the cluster does not have are failures of their resources, and are switched when they come", async () => {
+test("missing kinds fail their resources, which are switched when the kinds are installed", async () => {
   const bare = await apiServer("failover-bare");
   const client = new KubeClient(bare.access);
   await applyCrds(client, [crdOf(FailoverPolicy)], signal);
@@ -285,7 +285,7 @@ test("kinds that the cluster does not have are failures of their resources, and 
   await bare.stop();
 });
 
-test("an API server that goes away in the middle is waited for", async () => {
+test("a switch survives an API server outage", async () => {
   const { namespace, controller, before, state } = await atRest({ graceSeconds: 3 });
   const generation = await want(site.client, namespace, { desiredState: "secondary" });
   await policies.until(namespace, (policy) => waitsOf(policy, "AwaitTermination") !== undefined);

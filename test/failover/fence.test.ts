@@ -19,7 +19,7 @@ afterAll(async () => {
   await site.stop();
 });
 
-test("a forced takeover promotes nothing before the other site is known to be fenced, also when the controller dies on the way", async () => {
+test("a forced takeover promotes nothing before the other site is verified as fenced, also if the controller dies", async () => {
   const app = await site.application();
   const { namespace } = app;
   const first = new TestController({ access: site.access, namespace, everywhere: [namespace] });

@@ -51,7 +51,7 @@ async function conditionsOf(namespace: string): Promise<string[]> {
 const becomes = (namespace: string, ...conditions: string[]) =>
   vi.waitFor(async () => expect(await conditionsOf(namespace)).toEqual(expect.arrayContaining(conditions)), PATIENCE);
 
-test("no volume is demoted while helm-controller rolls back, and what the rollback brought back is stopped again", async () => {
+test("no volume is demoted while helm-controller rolls back, and workloads that the rollback started are stopped again", async () => {
   const app = await site.application();
   const { namespace } = app;
   const declare = (replicas: number) =>
@@ -82,7 +82,7 @@ test("no volume is demoted while helm-controller rolls back, and what the rollba
   await controller.stop();
 });
 
-test("a HelmRelease without a source does not keep workloads stopped, and the site is not called primary", async () => {
+test("a HelmRelease without a source does not block workloads, and the site is not reported as primary", async () => {
   const app = await site.application();
   const { namespace } = app;
   await release(namespace, {});

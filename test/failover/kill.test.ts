@@ -74,7 +74,7 @@ class Subject {
   }
 }
 
-test("killed after any single write, in either mode and direction, the next controller ends where the first one would have", async () => {
+test("after a kill at any write, in both modes and directions, the next controller reaches the same state", async () => {
   const subjects = await Promise.all(Array.from({ length: APPLICATIONS }, () => Subject.make("safe")));
   const [first] = subjects;
   if (!first) throw new Error("no subject");

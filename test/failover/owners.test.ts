@@ -98,7 +98,7 @@ async function compared(namespace: string): Promise<void> {
   await until(async () => (await shop(namespace)).metadata.annotations?.["argocd.argoproj.io/refresh"] === undefined);
 }
 
-test("an Application with selfHeal is turned off, brings nothing back, and is exactly as it was afterwards", async () => {
+test("an Application with selfHeal is turned off, reverts nothing, and is restored exactly", async () => {
   const automated = { prune: true, selfHeal: true };
   const { namespace, controller } = await argoApplication(automated);
   await policies.complete(namespace, 1);
@@ -115,7 +115,7 @@ test("an Application with selfHeal is turned off, brings nothing back, and is ex
   await controller.stop();
 });
 
-test("an Application of an ApplicationSet is refused with what to set there, and switched once that is set", async () => {
+test("an Application of an ApplicationSet is rejected with a fix, and switched once that is applied", async () => {
   const { namespace, controller } = await argoApplication({ selfHeal: true }, "shops");
   const rejected = await policies.until(namespace, ({ status }) => status?.summary?.startsWith("Rejected: ") === true);
   expect(rejected.status?.summary).toContain("spec.ignoreApplicationDifferences");
@@ -134,7 +134,7 @@ function annotated(key: string, value: string): object {
   return { metadata: { annotations: { [key]: value } } };
 }
 
-test("the controller's rights to Applications are limited to the fields that it writes", async () => {
+test("the permissions for Applications are limited to the fields that the controller writes", async () => {
   const { namespace, controller } = await argoApplication({ selfHeal: true });
   await policies.complete(namespace, 1);
   await controller.stop();
@@ -157,7 +157,7 @@ test("the controller's rights to Applications are limited to the fields that it 
   client.close();
 });
 
-test("an Argo CD that does not know enabled loses automated, and has it back with a sync that it would have skipped", async () => {
+test("with an Argo CD that does not know enabled, automated is removed and restored with a sync", async () => {
   await applyCrds(site.client, argoCdCrds({ knowsEnabled: false }), signal);
   const { namespace, controller } = await argoApplication({ prune: true });
   await policies.complete(namespace, 1);
@@ -171,7 +171,7 @@ test("an Argo CD that does not know enabled loses automated, and has it back wit
   await controller.stop();
 });
 
-test("a policy that Git applies is switched with its owner suspended, and a revert is held until a person confirms it", async () => {
+test("a policy that Git applies is switched with its owner suspended, and a revert needs a confirmation", async () => {
   const namespace = await newNamespace();
   const { client } = site;
   await client.resource(Deployment).create(web(namespace), { signal });

@@ -65,7 +65,7 @@ function isAt({ status }: FailoverPolicy, role: string): boolean {
 const failover = (...args: string[]) => plumbline(["failover", ...args, "--kubeconfig", kubeconfig]);
 const switched = (...args: string[]) => failover("switch", "--all", "--to", "secondary", "--wait", ...args);
 
-test(`${POLICIES} policies are stopped wave by wave, and one that fails stops none of the others`, async () => {
+test(`${POLICIES} policies are stopped wave by wave, and a failing one does not block the others`, async () => {
   const failing = keyOf(FAILING);
   const { csiAddons, storage } = sites[0].site;
   await csiAddons.break(failing, "FailedToDemote");

@@ -64,7 +64,7 @@ function isInOrder(some: readonly string[], all: readonly string[]): boolean {
   return positions.every((position, at) => position >= 0 && position > (positions[at - 1] ?? -1));
 }
 
-test("in safe mode a site goes to secondary and back as the diagrams say, and everything is as it was", async () => {
+test("safe mode switches a site to secondary and back in the documented order, and restores everything", async () => {
   const app = await site.application();
   const { namespace } = app;
   const controller = new TestController({ access: site.access, namespace });
@@ -141,7 +141,7 @@ test("in safe mode a site goes to secondary and back as the diagrams say, and ev
   await controller.stop();
 });
 
-test("in unsafe mode everything is written before anything is waited for, and everything comes back too", async () => {
+test("unsafe mode writes everything before it waits, and restores everything too", async () => {
   const app = await site.application({ graceSeconds: 3 });
   const { namespace } = app;
   const controller = new TestController({ access: site.access, namespace });
@@ -167,7 +167,7 @@ test("in unsafe mode everything is written before anything is waited for, and ev
 
 const scales = (kind: string, name: string) => ({ scaleTargetRef: { apiVersion: "apps/v1", kind, name }, minReplicas: 1, maxReplicas: 4 });
 
-test("autoscalers are paused with what they scale, and come back exactly as they were", async () => {
+test("autoscalers are paused with their workloads, and restored exactly", async () => {
   const app = await site.application();
   const { namespace } = app;
   const [autoscalers, scaledObjects] = [site.client.resource(HorizontalPodAutoscaler), site.client.resource(ScaledObject)];

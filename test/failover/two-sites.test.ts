@@ -38,7 +38,7 @@ const isWaiting = ({ status, metadata }: FailoverPolicy) =>
 const token = (write: SentWrite) => (write.body as { status?: { token?: { state: string } } }).status?.token?.state;
 
 describe.concurrent("two sites", { timeout: 400_000 }, () => {
-  test("a planned switch hands the token over, and back when both are asked at once", async (context) => {
+  test("a planned switch hands the token over, and back when both roles change at once", async (context) => {
     const pair = await twoSites(context);
     const { east, west } = pair;
     expect((await east.policy()).status).toMatchObject({ currentState: "primary", token: { epoch: 2, state: "Held" } });
@@ -72,7 +72,7 @@ describe.concurrent("two sites", { timeout: 400_000 }, () => {
     expect([await pair.damage(), await pair.overlaps()]).toEqual([[], []]);
   });
 
-  test("while both want to be primary, the one that holds stays, and the other says why it waits", async (context) => {
+  test("while both want to be primary, the token holder stays, and the other reports what it waits for", async (context) => {
     const pair = await twoSites(context);
     await pair.west.want({ desiredState: "primary" });
     const message = "The other site holds epoch 2; set desiredState secondary there";
@@ -81,7 +81,7 @@ describe.concurrent("two sites", { timeout: 400_000 }, () => {
     expect(await pair.overlaps()).toEqual([]);
   });
 
-  test("an unreachable site blocks both modes until a person forces with a reason", async (context) => {
+  test("an unreachable site blocks both modes until a force with a reason", async (context) => {
     const pair = await twoSites(context);
     const { east, west } = pair;
     pair.cut = true;
@@ -129,29 +129,26 @@ describe.concurrent("two sites", { timeout: 400_000 }, () => {
     expect(await east.pods()).toEqual([]);
   });
 
-  test.for(["Held", "Released"])(
-    "a controller that is killed between its token %s and what follows is replaced, and nothing is lost",
-    async (state, context) => {
-      const pair = await twoSites(context);
-      const dying = state === "Held" ? pair.west : pair.east;
-      await dying.stopControllers();
-      let isWritten = false;
-      const controller = dying.controller({
-        onWrite: async (write) => {
-          // Of what is written into the status beside it nothing depends on the token.
-          if (isWritten && write.verb === "patch") controller.kill();
-          isWritten ||= token(write) === state;
-        },
-      });
-      await Promise.all([pair.west.want({ desiredState: "primary" }), pair.east.want({ desiredState: "secondary" })]);
-      await controller.death;
-      expect((await dying.policy()).status?.token?.state).toBe(state);
-      dying.controller();
-      expect(await pair.west.complete()).toMatchObject({ currentState: "primary", token: { epoch: 3, state: "Held" } });
-      expect(await pair.east.complete()).toMatchObject({ currentState: "secondary", token: { epoch: 2, state: "Released" } });
-      expect([await pair.damage(), await pair.overlaps()]).toEqual([[], []]);
-    },
-  );
+  test.for(["Held", "Released"])("a controller that is killed after it wrote token %s is replaced without loss", async (state, context) => {
+    const pair = await twoSites(context);
+    const dying = state === "Held" ? pair.west : pair.east;
+    await dying.stopControllers();
+    let isWritten = false;
+    const controller = dying.controller({
+      onWrite: async (write) => {
+        // Of what is written into the status beside it nothing depends on the token.
+        if (isWritten && write.verb === "patch") controller.kill();
+        isWritten ||= token(write) === state;
+      },
+    });
+    await Promise.all([pair.west.want({ desiredState: "primary" }), pair.east.want({ desiredState: "secondary" })]);
+    await controller.death;
+    expect((await dying.policy()).status?.token?.state).toBe(state);
+    dying.controller();
+    expect(await pair.west.complete()).toMatchObject({ currentState: "primary", token: { epoch: 3, state: "Held" } });
+    expect(await pair.east.complete()).toMatchObject({ currentState: "secondary", token: { epoch: 2, state: "Released" } });
+    expect([await pair.damage(), await pair.overlaps()]).toEqual([[], []]);
+  });
 });
 
 /** Runs what the comment of deploy/failover/peer.yaml says, but for the namespace, whose name the policy has too, and returns the kubeconfig. */
@@ -233,7 +230,7 @@ test("deploy/failover/peer.yaml lets the other site read one policy, and the con
   expect(ofController).toEqual({ "read it": "allowed", "read another": "Forbidden", "list them": "Forbidden", "change it": "Forbidden" });
 });
 
-test("clocks that are hours apart make no difference", async (context) => {
+test("clock skew of hours makes no difference", async (context) => {
   vi.useFakeTimers({ toFake: ["Date"] });
   const [hour, begun, started] = [3_600_000, performance.now(), Date.now()];
   let isAhead = false;

@@ -73,7 +73,7 @@ test("a volume group is demoted when no pod mounts any of its claims, and promot
   await controller.stop();
 });
 
-test("a volume that kustomize-controller applies is refused, and with its Kustomization in the policy Git does not write its role back", async () => {
+test("a volume that kustomize-controller applies is rejected, and with its Kustomization in the policy Git does not revert its role", async () => {
   const app = await site.application();
   const { namespace } = app;
   await declareVolume(site.site, namespace, "primary", signal);
@@ -93,7 +93,7 @@ test("a volume that kustomize-controller applies is refused, and with its Kustom
   expect(spec.replicationState).toBe("secondary");
   expect(metadata.annotations).toMatchObject({ [RECONCILE]: "disabled", [EXEMPTED]: `${namespace}/site` });
 
-  // A person resumes it, and nobody of ours is there to suspend it again.
+  // A user resumes it while no controller runs.
   await controller.stop();
   const kustomizations = site.client.resource(Kustomization);
   const reconcile = async (at: string) => {

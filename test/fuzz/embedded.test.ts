@@ -162,7 +162,7 @@ function send(
 }
 
 test(
-  "the embedded API answers whatever it is sent with an object or a Status, and goes on",
+  "the embedded API answers any request with an object or a Status, and keeps running",
   async () => {
     await fuzz("embedded API", runs(17_000), 16, async (random) => {
       const [collection, object] = random.pick(OBJECTS);

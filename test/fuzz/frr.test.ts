@@ -133,7 +133,7 @@ const graph = new CauseGraph(explainersOf(CONFIG_NAMESPACES));
 const picture = modelOf();
 
 test(
-  "what peers and FRR say reaches statuses, metrics, the page and the terminal as text, whatever it is",
+  "any text of peers and FRR is printable in statuses, metrics, the page and the terminal",
   async () => {
     picture.put(Node, node("n1"));
     await fuzz("BGP strings", runs(8_000), 1, async (random, nth) => {
@@ -215,7 +215,7 @@ beforeAll(async () => {
 afterAll(() => rm(directory, { recursive: true }));
 
 test(
-  "a daemon may answer with any bytes in any pieces: the question has an answer or an error, and the next connection works",
+  "for any bytes of a daemon a request has an answer or an error, and the next connection works",
   async () => {
     const path = join(directory, "bgpd.vty");
     let reply: Buffer[] = [];
@@ -244,7 +244,7 @@ test(
       const all = Buffer.concat([text, end]);
       const cut = random.int(all.length + 1);
       reply = [all.subarray(0, cut), all.subarray(cut)];
-      // Who says nothing more is given up after the deadline; here he hangs up instead, so that nobody waits.
+      // A silent daemon is given up at the deadline; here it disconnects instead, so that the test does not wait.
       hangsUp =
         random.chance(10) || all.length < 4 || !(all[all.length - 2] === 0 && all[all.length - 3] === 0 && all[all.length - 4] === 0);
       const outcome = await (random.chance(50) ? vty.json("show", never) : vty.run("show", never)).catch((error: unknown) => error);

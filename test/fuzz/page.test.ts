@@ -63,7 +63,7 @@ function target(random: Random): string {
 }
 
 test(
-  "the page answers whatever it is asked, by whom and with which token, and holds nothing afterwards",
+  "the page answers any request with any token, and leaves no state",
   async () => {
     const model = modelOf();
     model.put(Node, node("n1"));

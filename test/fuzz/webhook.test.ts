@@ -108,7 +108,7 @@ function post(path: string, method: string, body: Buffer): Promise<number> {
 }
 
 test(
-  "the webhook answers whatever review it is sent, judges what it can read, and goes on",
+  "the webhook answers any review, validates what it can parse, and keeps running",
   async () => {
     await fuzz("webhook", runs(12_000), 8, async (random) => {
       const [path, object] = random.pick(OBJECTS);

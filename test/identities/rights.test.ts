@@ -181,7 +181,7 @@ const NOT_OUR_METADATA = "the controller must not change labels, owners and fina
 const NOT_OUR_ANNOTATION = "the controller may write only annotations that belong to a switch";
 const NOT_OUR_CHECK = "an agent may write only the status of checks whose annotation plumbline.dev/node is its own node";
 
-describe("what is refused", () => {
+describe("forbidden", () => {
   const byRights: Record<string, readonly [Who, ...Ask][]> = {
     "a Service, or what is said of one, by an agent": [
       ["agent", `PATCH /api/v1${SHOP}/services/web`, labels],
@@ -255,7 +255,7 @@ describe("what is refused", () => {
       ["agent", `PATCH ${CHECKS}/from-worker0`, labels],
       ["agent", `GET ${POLICIES}/failoverpolicies`],
     ],
-    "rights, and whoever has more of them": [
+    "permissions, and accounts with more of them": [
       ...(["agent", "controller"] as const).flatMap((who): [Who, ...Ask][] => [
         [who, `POST /api/v1${OWN}/serviceaccounts/plumbline-controller/token`, token],
         [who, `POST /api/v1/namespaces/kube-system/serviceaccounts/default/token`, token],
@@ -274,7 +274,7 @@ describe("what is refused", () => {
     expect(await outcomes(rows)).toEqual(rows.map((row) => [line(row), "forbidden"]));
   });
 
-  test("by the admission policies: another node's reports and Lease, names that are another's, the Lease of the leader, and what a workload runs", async () => {
+  test("by the admission policies: statuses, Leases and names of another node, the Lease of the leader, and pod templates", async () => {
     const rows: [...[Who, ...Ask], denial: string][] = [
       ["agent", `PATCH ${BALANCER}${METALLB}/configurationstates/speaker-worker1/status`, status(), NOT_OURS],
       ["agent", `PATCH ${BALANCER}${METALLB}/configurationstates/speaker-worker1`, of("worker0"), NOT_OURS_BEFORE],

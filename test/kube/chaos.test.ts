@@ -77,7 +77,7 @@ type Revision = () => string;
 
 const ignore = (): void => undefined;
 
-/** Enough at once to keep every worker busy: some sources that nobody touches again, so that none is saved by a later change, and some that change. */
+/** Enough at once to keep every worker busy: some sources that never change again, so that no later change hides a missed one, and some that change. */
 async function burst(cycle: number, client: KubeClient, revision: Revision): Promise<void> {
   const configMaps = client.resource(ConfigMap);
   const writes = Array.from({ length: BURST }, async (_, n) => {

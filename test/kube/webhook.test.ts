@@ -46,7 +46,7 @@ async function webhook(options: { replicas?: number; lifetimes?: Lifetimes; fail
   const webhooks = (generated.webhooks ?? []).map((webhook) => Object.assign(webhook, failurePolicy && { failurePolicy }));
   await configurations().create({ ...generated, webhooks }, { signal });
   await trusted(name);
-  // The server hears of the configuration in its own time.
+  // The API server loads the configuration with a delay.
   await eventually(async () => {
     await configMap(`probe-${++round}`, {});
     expect(first.judged).toBeGreaterThan(0);
@@ -107,7 +107,7 @@ test("restores an edited caBundle and a deleted Secret", async () => {
   });
 });
 
-/** A handshake as an API server makes it that has not heard of anything new for a second. */
+/** A handshake of an API server whose configuration is a second old. */
 function handshake(port: number, bundle: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host: "127.0.0.1", port, ca: bundle }, () => {

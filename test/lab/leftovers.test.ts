@@ -49,7 +49,7 @@ async function goneId(): Promise<string> {
   return id;
 }
 
-/** Nobody is left who could remove the directory. */
+/** No process is left that could remove the directory. */
 function killWithSweeper(holder: number): void {
   const children = readFileSync(`/proc/${holder}/task/${holder}/children`, "utf8").trim().split(" ").map(Number);
   const sweepers = children.filter((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("\0sweeper\0"));

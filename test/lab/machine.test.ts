@@ -42,7 +42,7 @@ describe.each(["own", "uml"])("a machine on the kernel %s", (kernel) => {
     await expect(machine.run(["no-such-program"])).rejects.toMatchObject({ code: "CommandFailed" });
   });
 
-  test("reaches its starter, and writes only where nobody else reads", async () => {
+  test("reaches its parent, and writes only to private files", async () => {
     await machine.do(["ping", "-c1", "-W5", started.network.outside]);
     await machine.do(["sh", "-c", "echo x >/run/plumbline-test; echo y >/var/lib/plumbline-test; echo z >/tmp/plumbline-test"]);
     expect(["/run", "/var/lib", "/tmp"].filter((path) => existsSync(join(path, "plumbline-test")))).toEqual([]);
@@ -50,7 +50,7 @@ describe.each(["own", "uml"])("a machine on the kernel %s", (kernel) => {
     expect(await readFile(join(directory.path, "seen"), "utf8")).toBe("shared\n");
   });
 
-  test("a process ends with whoever started it, and all it started with it", async () => {
+  test("a process ends with its parent, and so do its children", async () => {
     const process = machine.start(["sh", "-c", "sleep 1111 & echo started; wait"]);
     await new Promise<void>((resolve) => (process.onOutput = () => resolve()));
     // What the shell says may come before what it started has taken its name.
@@ -59,7 +59,7 @@ describe.each(["own", "uml"])("a machine on the kernel %s", (kernel) => {
     while ((await machine.run(["pgrep", "-f", "^sleep 1111"])).code === 0) await sleep(50);
   });
 
-  test("nobody without its token is served", async () => {
+  test("requests without its token are rejected", async () => {
     const stranger = new Machine({ ...machine.access, token: "guessed" });
     await expect(stranger.run(["true"])).rejects.toMatchObject({ code: "Unreachable" });
   });

@@ -125,7 +125,7 @@ test.concurrent("two sites' volumes follow each other: in sync when both are dem
   expect((await east.client.resource(VolumeReplication).get("files", { namespace, signal })).status).not.toHaveProperty("lastSyncTime");
   await setRole(west, namespace, "files", "primary");
   await becomes(west, namespace, "files", PRIMARY);
-  // csi-addons no longer looks at a volume that it has seen in sync, and says so for as long as nobody asks for something else.
+  // csi-addons does not reconcile a volume that was in sync, and its condition stays until the spec changes.
   expect(await volumeState(east, namespace, "files")).toBe(IN_SYNC);
   expect(await damageIn(namespace)).toEqual([]);
 });

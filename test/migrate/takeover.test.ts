@@ -11,7 +11,7 @@ import { run } from "../support/frr.ts";
 import { eventually, SpeakerCluster } from "../support/speaker-cluster.ts";
 import type { SpeakerNode } from "../support/speaker-node.ts";
 
-// FRR as MetalLB's speaker leaves it, a top-of-rack router that hears of a Service from it, and Plumbline's agent taking its place.
+// FRR as MetalLB's speaker leaves it, a top-of-rack router that receives a Service from it, and Plumbline's agent as its replacement.
 
 const PREFIX = "10.20.0.1";
 const TOR = "192.168.50.1";
@@ -63,7 +63,7 @@ const METALLB = [
   " exit-address-family",
 ];
 
-/** FRR with MetalLB's configuration, which the router of the segment has heard. */
+/** FRR with MetalLB's configuration, whose routes the router of the segment has received. */
 async function startAsMetalLb(node: SpeakerNode): Promise<void> {
   await node.frr.start(AbortSignal.timeout(60_000));
   const file = join(node.directory, "metallb.conf");

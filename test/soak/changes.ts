@@ -12,7 +12,7 @@ import type { FaultContext } from "../../lab/faults/fault.ts";
 
 const NAMESPACE = "default";
 
-/** What operators do on any day: it costs nobody a connection, and is taken back in the end. */
+/** Usual operations: they break no connection, and are reverted in the end. */
 export interface Change {
   make(context: FaultContext): Promise<void>;
   takeBack(context: FaultContext): Promise<void>;

@@ -49,7 +49,7 @@ async function storyOf({ history, violations }: Broken, until: number): Promise<
   ].join("\n");
 }
 
-test(`for ${MINUTES} min of faults and changes (seed ${SEED}) no address is given twice, nobody announces what another does, nothing good is lost and no status lies`, async () => {
+test(`for ${MINUTES} min of faults and changes (seed ${SEED}) no address is assigned twice, no two nodes announce one, nothing good is lost and no status is wrong`, async () => {
   say(`soak of ${MINUTES} min, seed ${SEED}`);
   const broken = await soak(performance.now() + MINUTES * 60_000);
   expect(broken && (await storyOf(broken, performance.now() + (1 + MINUTES) * 60_000))).toBeUndefined();

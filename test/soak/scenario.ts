@@ -5,7 +5,7 @@ import { type Expectation, type Fault, DETECTION_LIMIT_MS } from "../../lab/faul
 import { CHANGES } from "./changes.ts";
 import { NODES } from "../support/nodes.ts";
 
-/** So long it lasts; a minute where nobody asked for more. */
+/** The duration; a minute by default. */
 export const MINUTES = Math.max(1, Number(process.env["PLUMBLINE_SOAK_MINUTES"] ?? 1));
 /** The same course in every test run, another one in each that is asked for, and any of them again. */
 export const SEED = Number(
@@ -24,7 +24,7 @@ const NOT_HERE = new Set(["address-stolen", "peer-twice", "endpoints-gone"]);
 /** The drill injects it; no soak has yet. */
 const NOT_YET = "segment-unplugged";
 
-/** A node of this lab speaks to the tor itself, and nobody is there who would tell of its router. */
+/** A node of this lab peers with the ToR directly, and has no router that reports. */
 const EXPECTED_HERE: Readonly<Record<string, (node: NodeName) => Expectation>> = {
   "link-down": sessionLost,
   "session-cut": sessionLost,

@@ -74,7 +74,7 @@ export class SoakLab {
     this.#lab.connectTo(...SERVICES);
     const left = await this.#untilWell(new Set());
     if (left.length > 0) throw new Error(`the lab did not come up well: ${left.join("; ")}`);
-    // Until now nobody has promised anything.
+    // Nothing is guaranteed before this point.
     this.#judged = this.#lab.attempts.length;
   }
 

@@ -30,7 +30,7 @@ export interface TestControllerOptions {
   namespace?: string;
   /** Called before a write is sent. */
   onWrite?: (write: SentWrite) => Promise<void>;
-  /** Called when a write has been carried out, before the controller hears of it. */
+  /** Called after a write, before the controller gets the response. */
   onWritten?: (write: SentWrite) => Promise<void>;
   absentMs?: number;
   /** Namespaces whose policies may act everywhere. */
@@ -107,7 +107,7 @@ export class TestController {
     this.writes.length = 0;
   }
 
-  /** It dies when so many further writes have arrived, before it hears of the last one. */
+  /** It dies after so many further writes, before the response to the last one. */
   dieAfter(writes: number): void {
     this.#writesLeft = writes;
   }
@@ -182,7 +182,7 @@ export class TestController {
   }
 }
 
-/** The policies of a cluster as they are seen by whoever waits for them. */
+/** The policies of a cluster, for tests that wait for them. */
 export class PolicyWatch {
   readonly #cache: Cache<FailoverPolicy>;
   readonly #stop = new AbortController();

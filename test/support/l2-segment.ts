@@ -91,7 +91,7 @@ export class Segment implements AsyncDisposable {
     await node.kill();
   }
 
-  /** Whether these hear each other; everyone else hears them all the time. */
+  /** Whether these nodes receive each other's frames; all others always do. */
   isolate(apart: boolean, ...names: readonly string[]): void {
     ip(this.bridge, ...names.map((name) => `link set dev to-${name} type bridge_slave isolated ${apart ? "on" : "off"}`));
   }
@@ -215,7 +215,7 @@ export class L2Node {
     this.#process.kill(signal);
   }
 
-  /** To the process that sends and hears frames for it. */
+  /** To its packet socket process. */
   signalWire(signal: NodeJS.Signals): void {
     const children = readFileSync(`/proc/${this.#process.pid}/task/${this.#process.pid}/children`, "utf8").trim().split(" ");
     for (const pid of children) if (readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("NEIGHBORS")) process.kill(Number(pid), signal);

@@ -164,7 +164,7 @@ export class TestLab {
     return (await this.exec(node, "ip", "netns", "exec", namespace, "ping", "-c1", "-W1", address)).code === 0;
   }
 
-  /** What a test waits for; says where the nodes stood when it waited in vain. */
+  /** Waits for a condition; on a timeout the error has the state of the nodes. */
   async eventually(what: string, holds: () => Promise<boolean>): Promise<void> {
     const deadline = performance.now() + EVENTUALLY.timeout;
     while (!(await holds())) {

@@ -28,7 +28,7 @@ const POLL_MS = 50;
 const CONNECT_EVERY_MS = 100;
 /** A third of what a cluster has: nothing here is about how long it is. */
 const SILENCE_MS = 15_000;
-/** Where nodes check what they reach and whoever falls silent is missed sooner: as in the drill. */
+/** With connectivity checks and shorter timeouts, as in the drill. */
 const WITH_CHECKS = { checkInterval: "3s", heartbeat: "2s", silenceMs: 8_000 };
 /** Longer than an attempt may take. */
 const QUIET_MS = 3_000;

@@ -107,7 +107,7 @@ export class SpeakerCluster {
     }
   }
 
-  /** It starts its sessions anew. */
+  /** Resets its sessions. */
   async clear(): Promise<void> {
     await this.#vtysh("clear bgp *");
   }

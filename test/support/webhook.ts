@@ -46,7 +46,7 @@ export async function deployedWebhooks(): Promise<ValidatingWebhookConfiguration
   ) as ValidatingWebhookConfiguration;
 }
 
-/** The same, reached by URL because no Service leads out of the API server here. The server hears of it in its own time. */
+/** The same, reached by URL because no Service leads out of the API server here. The API server loads it with a delay. */
 export async function configureWebhooks(client: KubeClient, { url }: RunningWebhook, signal: AbortSignal): Promise<void> {
   const configuration = await deployedWebhooks();
   for (const one of configuration.webhooks ?? []) one.clientConfig = { url: `${url}${one.clientConfig.service?.path}` };

@@ -34,7 +34,7 @@ const conflict = (why: string) => ({
 const reference = (name: string, uid: string, more: JsonObject = {}) => ({ apiVersion: "v1", kind: "ConfigMap", name, uid, ...more });
 
 export function deleting(server: () => Conforming): void {
-  test("a finalizer holds an object that is deleted, until it is removed", async () => {
+  test("a finalizer keeps a deleted object until it is removed", async () => {
     const ns = await server().namespace();
     const path = `${paths.vnis(ns)}/red`;
     await server().send("POST", paths.vnis(ns), vni("red", {}, { finalizers: HOLD }));
@@ -55,7 +55,7 @@ export function deleting(server: () => Conforming): void {
     expect((await server().send("GET", path)).status).toBe(404);
   });
 
-  test("preconditions name the object that is meant", async () => {
+  test("preconditions are checked", async () => {
     const ns = await server().namespace();
     const path = `${paths.vnis(ns)}/red`;
     const { uid, resourceVersion } = metaOf((await server().send("POST", paths.vnis(ns), vni("red"))).json);
@@ -72,13 +72,13 @@ export function deleting(server: () => Conforming): void {
     expect((await server().send("DELETE", path, { preconditions: { uid, resourceVersion } })).status).toBe(200);
   });
 
-  test("some kinds answer with what was deleted", async () => {
+  test("some kinds return the deleted object", async () => {
     const ns = await server().namespace();
     await server().send("POST", paths.services(ns), core("Service", "web", { spec: { ports: [{ port: 80 }] } }));
     expect((await server().send("DELETE", `${paths.services(ns)}/web`)).json).toMatchObject({ kind: "Service", metadata: { name: "web" } });
   });
 
-  test("a collection is deleted as far as it is selected", async () => {
+  test("deletecollection respects the selector", async () => {
     const ns = await server().namespace();
     for (const [name, app] of [
       ["a", "x"],
@@ -93,7 +93,7 @@ export function deleting(server: () => Conforming): void {
     expect((json["items"] as { metadata: Meta }[]).map(({ metadata }) => metadata.name)).toEqual(["b"]);
   });
 
-  test("a namespace takes its content along, finalizers permitting, and takes nothing new meanwhile", async () => {
+  test("a terminating namespace deletes its content, waits for finalizers, and rejects new objects", async () => {
     const ns = await server().namespace();
     await server().send("POST", paths.maps(ns), map("free"));
     await server().send("POST", paths.maps(ns), map("held", {}, { finalizers: HOLD }));
@@ -153,7 +153,7 @@ export function deleting(server: () => Conforming): void {
     });
   });
 
-  test("deleted in the foreground, the owner waits for what blocks it", async () => {
+  test("foreground deletion waits for blocking dependents", async () => {
     const { owner, dependents } = await family(await server().namespace());
     await server().patch(dependents.blocking, MERGE, { metadata: { finalizers: HOLD } });
     const deleted = await server().send("DELETE", owner, { propagationPolicy: "Foreground" });
@@ -173,7 +173,7 @@ export function deleting(server: () => Conforming): void {
     expect([metaOf(json).ownerReferences, metaOf(json).deletionTimestamp]).toEqual([undefined, undefined]);
   });
 
-  test("an owner of the same name is not the owner", async () => {
+  test("an owner with another uid is not the owner", async () => {
     const ns = await server().namespace();
     await server().send("POST", paths.maps(ns), map("owner"));
     const ownerReferences = [{ apiVersion: "v1", kind: "ConfigMap", name: "owner", uid: "00000000-0000-4000-8000-000000000000" }];

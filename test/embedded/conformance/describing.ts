@@ -78,7 +78,7 @@ export function describing(server: () => Conforming): void {
     expect(legacy[0]?.versions[0]?.resources.map(({ resource }) => resource)).toContain("configmaps");
   });
 
-  test("version and health are there", async () => {
+  test("version and health are served", async () => {
     expect((await server().send("GET", "/version")).json).toMatchObject({ major: "1", minor: "37" });
     for (const path of ["/healthz", "/livez", "/readyz"]) {
       const { status, text } = await server().send("GET", path);
@@ -155,7 +155,7 @@ export function describing(server: () => Conforming): void {
     ]);
   });
 
-  test("a table of a core kind is as people know it", async () => {
+  test("a table of a core kind has kubectl's columns", async () => {
     const ns = await server().namespace();
     await server().send("POST", paths.maps(ns), map("m", { a: "1", b: "2" }));
     const maps = await table(`${paths.maps(ns)}?fieldSelector=metadata.name%3Dm`);
@@ -223,7 +223,7 @@ export function describing(server: () => Conforming): void {
     ]);
   });
 
-  test("a table may bring no objects, or whole ones, and every event of a watch is one", async () => {
+  test("a table may include no objects or complete ones, and every watch event is a table", async () => {
     const ns = await server().namespace();
     const created = await server().send("POST", paths.vnis(ns), vni("red"));
     expect((await table(`${paths.vnis(ns)}/red?includeObject=None`)).rows[0]?.object).toBeNull();
@@ -246,7 +246,7 @@ export function describing(server: () => Conforming): void {
     expect(events.map(({ columnDefinitions }) => columnDefinitions === null)).toEqual([false, true]);
   });
 
-  test("where the two differ on purpose is in the documentation", () => {
+  test("intended differences are documented", () => {
     const text = readFileSync(join(import.meta.dirname, "../../../docs/embedded.md"), "utf8").replaceAll(/\s+/g, " ");
     expect(Object.values(DIFFERENCES).filter((difference) => !text.includes(difference))).toEqual([]);
   });

@@ -12,7 +12,7 @@ const unchecked =
   "Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
 
 export function errorTests(server: () => Conforming): void {
-  test("what is not there", async () => {
+  test("a missing object", async () => {
     const ns = await server().namespace();
     expect(statusOfError(await server().send("GET", `${paths.vnis(ns)}/none`))).toEqual(
       errorStatus(404, "NotFound", `l3vnis.${GROUP} "none" not found`, { name: "none", group: GROUP, kind: "l3vnis" }),
@@ -31,7 +31,7 @@ export function errorTests(server: () => Conforming): void {
     expect((await server().send("GET", "/nonsense")).text).toBe("404 page not found\n");
   });
 
-  test("what is there already", async () => {
+  test("an existing object", async () => {
     const ns = await server().namespace();
     await server().send("POST", paths.vnis(ns), vni("red"));
     expect(statusOfError(await server().send("POST", paths.vnis(ns), vni("red")))).toEqual(
@@ -39,7 +39,7 @@ export function errorTests(server: () => Conforming): void {
     );
   });
 
-  test("what has moved on", async () => {
+  test("an outdated resourceVersion", async () => {
     const ns = await server().namespace();
     const { json } = await server().send("POST", paths.vnis(ns), vni("red"));
     await server().patch(`${paths.vnis(ns)}/red`, MERGE, { spec: { vni: 7 } });
@@ -56,7 +56,7 @@ export function errorTests(server: () => Conforming): void {
     });
   });
 
-  test("a replacement without its resourceVersion, where the kind insists on one", async () => {
+  test("a replacement without its resourceVersion, if the kind requires it", async () => {
     const ns = await server().namespace();
     await server().send("POST", paths.vnis(ns), vni("red"));
     const field = "metadata.resourceVersion";
@@ -73,7 +73,7 @@ export function errorTests(server: () => Conforming): void {
     expect((await server().send("PUT", `${paths.leases(ns)}/l`, lease("l"))).status).toBe(422);
   });
 
-  test("everything that is wrong with a custom object, at once", async () => {
+  test("all errors of a custom object at once", async () => {
     const ns = await server().namespace();
     const body = vni("Red_", { vni: 0, vrf: "0x", hostsession: { asn: 1 } }, { labels: { "a b": "ok" }, finalizers: ["a b"] });
     const answer = await server().send("POST", paths.vnis(ns), body);
@@ -99,7 +99,7 @@ export function errorTests(server: () => Conforming): void {
     expect([answer.status, answer.json["reason"]]).toEqual([422, "Invalid"]);
   });
 
-  test("a status that does not fit its schema", async () => {
+  test("a status that violates its schema", async () => {
     const ns = await server().namespace();
     await server().send("POST", paths.statuses(ns), nodeStatus("n1"));
     const answer = await server().patch(`${paths.statuses(ns)}/n1/status`, MERGE, {
@@ -146,13 +146,13 @@ export function errorTests(server: () => Conforming): void {
 
   test.each<[string, JsonObject, string]>([
     [
-      "labels that are no texts",
+      "labels that are not strings",
       { labels: { a: 1 } },
       "json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string",
     ],
-    ["a name that is no text", { name: 5 }, "json: cannot unmarshal number into Go struct field ObjectMeta.name of type string"],
+    ["a name that is not a string", { name: 5 }, "json: cannot unmarshal number into Go struct field ObjectMeta.name of type string"],
     [
-      "finalizers that are no list",
+      "finalizers that are not a list",
       { finalizers: {} },
       "json: cannot unmarshal object into Go struct field ObjectMeta.finalizers of type []string",
     ],
@@ -172,7 +172,7 @@ export function errorTests(server: () => Conforming): void {
   test.each<[string, JsonObject]>([
     ["uid", { uid: "x" }],
     ["deletionTimestamp", { deletionTimestamp: "2001-01-01T00:00:00Z" }],
-  ])("a patch of metadata.%s, which is the server's", async (field, metadata) => {
+  ])("a patch of metadata.%s, which the server manages", async (field, metadata) => {
     const ns = await server().namespace();
     await server().send("POST", paths.vnis(ns), vni("red"));
     const value = JSON.stringify(Object.values(metadata)[0]);

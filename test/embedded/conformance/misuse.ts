@@ -9,7 +9,7 @@ const GROUP = "openpe.openperouter.github.io";
 
 /** Requests that do not make sense, whatever objects there are. */
 export function misuse(server: () => Conforming): void {
-  test("what does not fit its path", async () => {
+  test("an object that does not match its path", async () => {
     const ns = await server().namespace();
     const { json } = await server().send("POST", paths.vnis(ns), vni("red"));
     const put = (metadata: JsonObject) =>
@@ -39,7 +39,7 @@ export function misuse(server: () => Conforming): void {
     );
   });
 
-  test("bodies that are no objects", async () => {
+  test("bodies that are not objects", async () => {
     const ns = await server().namespace();
     const unrecognized = /^the object provided is unrecognized \(must be of type (L3VNI|ConfigMap)\): /;
     for (const path of [paths.vnis(ns), paths.maps(ns)]) {
@@ -64,7 +64,7 @@ export function misuse(server: () => Conforming): void {
     });
   });
 
-  test("patches that cannot be read or carried out", async () => {
+  test("invalid and inapplicable patches", async () => {
     const ns = await server().namespace();
     const path = `${paths.vnis(ns)}/red`;
     await server().send("POST", paths.vnis(ns), vni("red"));
@@ -93,7 +93,7 @@ export function misuse(server: () => Conforming): void {
     ]);
   });
 
-  test("media types that are not known", async () => {
+  test("unknown media types", async () => {
     const ns = await server().namespace();
     await server().send("POST", paths.vnis(ns), vni("red"));
     const unknown = /^the body of the request was in an unknown format - accepted media types include: application\/json/;
@@ -109,7 +109,7 @@ export function misuse(server: () => Conforming): void {
     expect([html.status, html.json["reason"]]).toEqual([406, "NotAcceptable"]);
   });
 
-  test("methods that a path does not have", async () => {
+  test("methods that a path does not support", async () => {
     const ns = await server().namespace();
     await server().send("POST", paths.vnis(ns), vni("red"));
     expect(statusOfError(await server().send("DELETE", `${paths.vnis(ns)}/red/status`))).toEqual(
@@ -124,7 +124,7 @@ export function misuse(server: () => Conforming): void {
     expect(statusOfError(await server().send("DELETE", paths.namespaces))).toEqual(generic);
   });
 
-  test("options that are not known", async () => {
+  test("unknown options", async () => {
     const ns = await server().namespace();
     expect(statusOfError(await server().send("POST", `${paths.vnis(ns)}?fieldValidation=Foo`, vni("a")))).toEqual(
       options("CreateOptions", "fieldValidation", 'Unsupported value: "Foo": supported values: "", "Ignore", "Strict", "Warn"'),
@@ -150,7 +150,7 @@ export function misuse(server: () => Conforming): void {
     );
   });
 
-  test("what is immutable", async () => {
+  test("immutable fields", async () => {
     const ns = await server().namespace();
     await server().send("POST", paths.maps(ns), { ...map("m"), immutable: true });
     expect((await server().patch(`${paths.maps(ns)}/m`, MERGE, { data: { a: "c" } })).json["message"]).toBe(
@@ -162,7 +162,7 @@ export function misuse(server: () => Conforming): void {
     );
   });
 
-  test("a body beyond all measure", async () => {
+  test("a body that is too large", async () => {
     const ns = await server().namespace();
     const answer = await server()
       .send("POST", paths.maps(ns), map("huge", { a: "x".repeat(4 * 1024 * 1024) }))

@@ -21,7 +21,7 @@ export function patching(server: () => Conforming): void {
     expect((await server().patch(path, MERGE, { spec: null })).status).toBe(422);
   });
 
-  test("a JSON patch works step by step, or not at all", async () => {
+  test("a JSON patch is applied completely or not at all", async () => {
     const ns = await server().namespace();
     const path = `${paths.vnis(ns)}/red`;
     await server().send("POST", paths.vnis(ns), vni("red"));
@@ -91,7 +91,7 @@ export function patching(server: () => Conforming): void {
     ).toHaveLength(2);
   });
 
-  test("a strategic merge patch merges conditions by type and replaces where the directive says so", async () => {
+  test("a strategic merge patch merges conditions by type, and replaces with the directive", async () => {
     const ns = await server().namespace();
     const name = `n-${ns}`;
     await server().send(

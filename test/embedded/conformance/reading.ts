@@ -27,7 +27,7 @@ export function reading(server: () => Conforming): void {
     return ns;
   }
 
-  test("a list is in order and says as of when it is", async () => {
+  test("a list is sorted and has its resourceVersion", async () => {
     const ns = await filled();
     const answer = await server().send("GET", paths.vnis(ns));
     expect(answer.json).toMatchObject({ kind: "L3VNIList", apiVersion: "openpe.openperouter.github.io/v1alpha1" });
@@ -71,12 +71,12 @@ export function reading(server: () => Conforming): void {
     ["app=a b", "found 'b', expected: ',' or 'end of string'"],
     ["app=a,,b=c", "found ',', expected: identifier after ','"],
     [",app=a", "found ',', expected: !, identifier, or 'end of string'"],
-  ])("the label selector %j is refused", async (selector, message) => {
+  ])("the label selector %j is rejected", async (selector, message) => {
     const answer = await server().send("GET", `${paths.maps("default")}?labelSelector=${encodeURIComponent(selector)}`);
     expect([answer.status, answer.json["reason"], answer.json["message"]]).toEqual([400, "BadRequest", message]);
   });
 
-  test("field selectors know the name and the namespace, and what an Event is about", async () => {
+  test("field selectors support name, namespace and the object of an Event", async () => {
     const ns = await filled();
     expect(names(await select(paths.vnis(ns), "metadata.name=a"))).toEqual(["a"]);
     expect(names(await select(paths.vnis(ns), `metadata.name!=a,metadata.namespace=${ns}`))).toEqual(["a-b", "b", "c"]);
@@ -94,7 +94,7 @@ export function reading(server: () => Conforming): void {
     expect(names(await select(paths.events(ns), "involvedObject.kind=Node,involvedObject.name=n2,type=Normal"))).toEqual(["n2"]);
   });
 
-  test("a list in pages shows one moment, whatever happens between the pages", async () => {
+  test("a paged list shows one resourceVersion, whatever happens between the pages", async () => {
     const ns = await filled();
     const first = await server().send("GET", `${paths.vnis(ns)}?limit=2`);
     expect([names(first), listOf(first).metadata.remainingItemCount]).toEqual([["a", "a-b"], 2]);
@@ -120,7 +120,7 @@ export function reading(server: () => Conforming): void {
     expect([number.status, number.json["message"]]).toEqual([400, 'strconv.ParseInt: parsing "abc": invalid syntax']);
   });
 
-  test("a resourceVersion that is no number or lies ahead is refused", async () => {
+  test("an invalid or future resourceVersion is rejected", async () => {
     const bad = await server().send("GET", `${paths.maps("default")}?resourceVersion=abc`);
     expect([bad.status, bad.json["message"]]).toEqual([
       400,
@@ -140,7 +140,7 @@ export function reading(server: () => Conforming): void {
     expect(ahead.headers["retry-after"]).toBe("1");
   });
 
-  test("metadata alone can be asked for", async () => {
+  test("PartialObjectMetadata is served", async () => {
     const ns = await server().namespace();
     await server().send("POST", paths.maps(ns), map("m"));
     const one = await server().send("GET", `${paths.maps(ns)}/m`, undefined, {
@@ -160,7 +160,7 @@ export function reading(server: () => Conforming): void {
     });
   });
 
-  test("HEAD says what GET would say, without saying it", async () => {
+  test("HEAD returns the headers of GET", async () => {
     const ns = await filled();
     const there = await server().send("HEAD", `${paths.vnis(ns)}/a`);
     expect([there.status, there.text]).toEqual([200, ""]);

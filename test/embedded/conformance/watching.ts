@@ -38,7 +38,7 @@ export function watching(server: () => Conforming): void {
     });
   });
 
-  test("without a resourceVersion, what is there comes first", async () => {
+  test("without a resourceVersion, existing objects come first", async () => {
     const ns = await server().namespace();
     await put(ns, "a");
     await put(ns, "b");
@@ -49,7 +49,7 @@ export function watching(server: () => Conforming): void {
     });
   });
 
-  test("with initial events, a bookmark tells when all of them have come", async () => {
+  test("with sendInitialEvents, a bookmark marks the end of the initial events", async () => {
     const ns = await server().namespace();
     await put(ns, "a");
     const last = revisionOf(await put(ns, "b"));
@@ -93,7 +93,7 @@ export function watching(server: () => Conforming): void {
     });
   });
 
-  test("one object alone can be watched by its name", async () => {
+  test("one object can be watched by its name", async () => {
     const ns = await server().namespace();
     const from = revisionOf(await put(ns, "a"));
     await following(`${paths.vnis(ns)}?watch=true&fieldSelector=metadata.name%3Da&resourceVersion=${from}`, async (watch) => {
@@ -103,7 +103,7 @@ export function watching(server: () => Conforming): void {
     });
   });
 
-  test("a finalizer's last step is a deletion for the watcher", async () => {
+  test("removing the last finalizer is a deletion for the watcher", async () => {
     const ns = await server().namespace();
     const created = await server().send("POST", paths.maps(ns), map("m", {}, { finalizers: ["example.com/hold"] }));
     await following(`${paths.maps(ns)}?watch=true&resourceVersion=${revisionOf(created)}`, async (watch) => {
@@ -132,7 +132,7 @@ export function watching(server: () => Conforming): void {
     });
   });
 
-  test("a watch ends when its time is over", async () => {
+  test("a watch ends at its timeout", async () => {
     const ns = await server().namespace();
     const from = revisionOf(await put(ns, "a"));
     await following(`${paths.vnis(ns)}?watch=true&timeoutSeconds=1&resourceVersion=${from}`, async (watch) => {

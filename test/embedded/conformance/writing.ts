@@ -31,7 +31,7 @@ export function writing(server: () => Conforming): void {
     expect((await server().send("GET", `${paths.vnis(ns)}/red`)).status).toBe(404);
   });
 
-  test("what the server decides is not taken from the client", async () => {
+  test("server-managed fields of the client are ignored", async () => {
     const ns = await server().namespace();
     const given = { uid: "mine", generation: 7, creationTimestamp: "2001-01-01T00:00:00Z", deletionTimestamp: "2001-01-01T00:00:00Z" };
     const { json } = await server().send("POST", paths.vnis(ns), { ...vni("red", {}, given), status: { claims: [] } });
@@ -58,7 +58,7 @@ export function writing(server: () => Conforming): void {
     expect((await server().send("DELETE", `${path(ns)}/x`)).json).toMatchObject({ kind: "Status", status: "Success" });
   });
 
-  test("an Event and a Node keep what was written", async () => {
+  test("an Event and a Node keep all fields", async () => {
     const ns = await server().namespace();
     const about = { kind: "Node", name: "n1", uid: "u", apiVersion: "v1" };
     const event = core("Event", "e", { involvedObject: { ...about, namespace: ns }, reason: "R", message: "M", type: "Warning", count: 1 });
@@ -134,7 +134,7 @@ export function writing(server: () => Conforming): void {
     expect(status.json["metadata"]).toMatchObject({ generation: 2 });
   });
 
-  test("spec and status are written apart; a status write of a custom kind changes nothing else", async () => {
+  test("spec and status are written separately; a status write of a custom kind changes nothing else", async () => {
     const ns = await server().namespace();
     const path = `${paths.statuses(ns)}/n1`;
     await server().send("POST", paths.statuses(ns), { ...nodeStatus("n1"), status: { conditions: [condition("Ready", "True")] } });
@@ -152,7 +152,7 @@ export function writing(server: () => Conforming): void {
     expect(main.json).toMatchObject({ metadata: { labels: { a: "b" } }, status: { conditions: [condition("Ready", "True", "fine")] } });
   });
 
-  test("a status write of a core kind carries annotations along", async () => {
+  test("a status write of a core kind changes annotations too", async () => {
     const ns = await server().namespace();
     await server().send("POST", paths.services(ns), core("Service", "web", { spec: { type: "LoadBalancer", ports: [{ port: 80 }] } }));
     const patch = {
@@ -168,7 +168,7 @@ export function writing(server: () => Conforming): void {
     });
   });
 
-  test("a port of an EndpointSlice has a name and a protocol, also where none are written", async () => {
+  test("a port of an EndpointSlice has a default name and protocol", async () => {
     const ns = await server().namespace();
     const slice = {
       metadata: { name: "web-1" },
@@ -204,7 +204,7 @@ export function writing(server: () => Conforming): void {
     expect(core.headers["warning"]).toEqual(warning);
   });
 
-  test("a dry run is judged and not kept", async () => {
+  test("a dry run is validated and not stored", async () => {
     const ns = await server().namespace();
     const made = await server().send("POST", `${paths.vnis(ns)}?dryRun=All`, vni("red"));
     expect([made.status, (made.json["metadata"] as { resourceVersion?: string }).resourceVersion]).toEqual([201, undefined]);
@@ -216,13 +216,13 @@ export function writing(server: () => Conforming): void {
     expect((await server().send("GET", `${paths.vnis(ns)}/red`)).json["spec"]).toMatchObject({ vni: 100 });
   });
 
-  test("a Lease that is not there is created by writing it whole, an object of a custom kind is not", async () => {
+  test("a PUT creates a missing Lease, and no object of a custom kind", async () => {
     const ns = await server().namespace();
     expect((await server().send("PUT", `${paths.leases(ns)}/l`, lease("l"))).status).toBe(201);
     expect((await server().send("PUT", `${paths.vnis(ns)}/v`, vni("v"))).status).toBe(404);
   });
 
-  test("YAML is taken and given too", async () => {
+  test("YAML is accepted and returned", async () => {
     const ns = await server().namespace();
     const body = `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata: {a: b}\n`;
     expect((await server().send("POST", paths.maps(ns), body, { "content-type": "application/yaml" })).status).toBe(201);
