@@ -12,13 +12,13 @@ function names(seed: number): string[][] {
   return pairsOf(ALL, 8, seed).map((pair) => pair.map(({ name }) => name));
 }
 
-test("the same seed gives the same pairs, another one others", () => {
+test("the same seed yields the same pairs, and another seed others", () => {
   expect(names(1)).toHaveLength(8);
   expect(names(1)).toEqual(names(1));
   expect(names(1)).not.toEqual(names(2));
 });
 
-test("the two of a pair are of different domains, can both be explained, and one of them interrupts nothing", () => {
+test("the faults of a pair are of different domains, both explainable, and one interrupts nothing", () => {
   for (const [one, other] of pairsOf(ALL, 200, 3)) {
     expect(one?.fault.domain).not.toBe(other?.fault.domain);
     expect(one?.expected.cause).toBeDefined();
@@ -27,6 +27,6 @@ test("the two of a pair are of different domains, can both be explained, and one
   }
 });
 
-test("where nothing can be paired there are no pairs", () => {
+test("faults that cannot be paired yield no pairs", () => {
   expect(pairsOf(ALL.slice(0, 1), 3, 1)).toEqual([]);
 });

@@ -10,7 +10,7 @@ const silent: FaultResult = { ...base, causeMs: 2, clearedMs: 3 };
 const unexplained: FaultResult = { ...base, reportedMs: 1, clearedMs: 3 };
 const lasting: FaultResult = { ...base, reportedMs: 1, causeMs: 2 };
 
-test("a fault that was told, explained and cleared, with nothing untrue and nothing interrupted, went well", () => {
+test("a fault passes if it is reported, explained and cleared, without false health and interruptions", () => {
   expect(scoreFault(good, expected)).toEqual({ silent: false, right: true, claimsHealth: false, cleared: true, flowed: true });
   expect(isGood(scoreFault(good, expected))).toBe(true);
 });
@@ -19,14 +19,14 @@ test.each([
   ["is silent", silent, { silent: true }],
   ["is explained wrongly", unexplained, { right: false }],
   ["leaves a claim of health", { ...good, untrue: ["y"] }, { claimsHealth: true }],
-  ["leaves something behind", { ...lasting, left: ["y"] }, { cleared: false }],
+  ["leaves a report behind", { ...lasting, left: ["y"] }, { cleared: false }],
   ["interrupts other traffic", { ...good, interrupted: ["web"] }, { flowed: false }],
-])("a fault that %s did not go well", (_title, outcome, score) => {
+])("a fault that %s fails", (_title, outcome, score) => {
   expect(scoreFault(outcome, expected)).toMatchObject(score);
   expect(isGood(scoreFault(outcome, expected))).toBe(false);
 });
 
-test("where there is nothing to ask for, no cause is wrong, and none counts", () => {
+test("a fault without an expected cause has no wrong cause and is not counted", () => {
   const over: Expectation = { says: /x/, withinMs: 1 };
   expect(scoreFault(unexplained, over)).not.toHaveProperty("right");
   expect(isGood(scoreFault(unexplained, over))).toBe(true);
@@ -41,7 +41,7 @@ test("where there is nothing to ask for, no cause is wrong, and none counts", ()
   });
 });
 
-test("of dead paths that were named, half were named as soon as the median or sooner, and others do not count", () => {
+test("the median counts only dead paths that were reported", () => {
   const times = fc.array(fc.nat(200_000), { minLength: 1 });
   fc.assert(
     fc.property(times, (named) => {

@@ -11,7 +11,7 @@ function sample(seconds: number, statements: readonly StatusStatement[], ...caus
   return { atMs: seconds * 1000, statements, causes };
 }
 
-test("a fault is told of by the first status that says it, and explained since the right cause is first for good", () => {
+test("a fault is reported with its first matching status, and explained since its cause stays first", () => {
   const samples = [
     sample(0, [up]),
     sample(1, [down], "Link eth1"),
@@ -28,23 +28,23 @@ test("a fault is told of by the first status that says it, and explained since t
   });
 });
 
-test("a fault without any statement is silent until its deadline", () => {
+test("a fault without a matching statement is silent until its deadline", () => {
   const samples = [sample(0, [up]), sample(9, [up])];
   expect(observationOf(samples, expected)).toEqual({ named: [], untrue: ["Session up"] });
   expect(isOver(samples, expected)).toBe(false);
   expect(isOver([...samples, sample(10, [up])], expected)).toBe(true);
 });
 
-test("a good word that matches is no sign of the fault", () => {
+test("a healthy statement that matches does not report the fault", () => {
   expect(observationOf([sample(1, [{ ...down, well: true }], "Link eth1")], expected).reportedMs).toBeUndefined();
 });
 
-test("while something still claims health it is not over, however well it is explained", () => {
+test("sampling continues while a status claims health, although the fault is explained", () => {
   expect(isOver([sample(1, [up, down], "Link eth1")], expected)).toBe(false);
   expect(isOver([sample(1, [up, down], "Link eth1"), sample(2, [down], "Link eth1")], expected)).toBe(true);
 });
 
-test("a wrong cause is given some time to become the right one", () => {
+test("a wrong cause has some time to become the right one", () => {
   const reported = sample(1, [down], "Session x");
   const patient = { ...expected, withinMs: 60_000 };
   expect(isOver([reported, sample(20, [down], "Session x")], patient)).toBe(false);

@@ -38,7 +38,7 @@ test("a session is named by its peer and node", () => {
   ]);
 });
 
-test("only a Service that is to have an address says that it has none", () => {
+test("only a LoadBalancer Service has a statement about a missing address", () => {
   expect(statementsOf(Service, object({ spec: { type: "ClusterIP" } }))).toEqual([]);
   expect(statementsOf(Service, object({ spec: { type: "LoadBalancer" } }))).toEqual([
     { text: "Service ns/node1: has no address", well: false },

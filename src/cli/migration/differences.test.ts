@@ -71,7 +71,7 @@ test("a cluster with our own definitions and nothing else has no differences", (
 describe("definitions", () => {
   const foreign = theirs(ServiceL2Status, { serviceName: { type: "string" }, serviceNamespace: { type: "string" } });
 
-  test("reports of another program are in the way until they may be replaced", () => {
+  test("status kinds of another program block until they may be replaced", () => {
     const objects = [
       { apiVersion: "metallb.io/v1beta1", kind: "ServiceL2Status", metadata: { name: "l2-abc", namespace: "metallb-system" } },
     ];
@@ -84,7 +84,7 @@ describe("definitions", () => {
     ]);
   });
 
-  test("a version that is stored and that we do not serve is in the way, and a conversion is told of", () => {
+  test("a stored version that we do not serve blocks, and a conversion is reported", () => {
     const peers = { ...theirs(BGPPeer, {}, { conversion: { strategy: "Webhook" } }), status: { storedVersions: ["v1alpha1", "v1beta2"] } };
     expect(found({ definitions: [peers] })).toEqual([
       "Blocks CustomResourceDefinition bgppeers.metallb.io status.storedVersions: Objects are stored as v1alpha1, which Plumbline does not serve: store them as v1beta2 or v1beta1 first",
@@ -119,7 +119,7 @@ describe("versions of OpenPERouter's API", () => {
   const neighbors = [{ asn: 64512, address: "192.168.11.2" }];
   const interfaces = [{ type: "NetworkDevice", networkDevice: { interfaceName: "eth1" } }];
 
-  test("fields of v0.2 are counted, and an L2VNI that could mean two things is named", () => {
+  test("fields of v0.2 are counted, and an ambiguous L2VNI is reported", () => {
     const group = "openpe.openperouter.github.io";
     const objects = [
       routerObject(group, "Underlay", "fabric", { asn: 64514, neighbors, interfaces, tunnelEndpoint: { cidrs: ["100.65.0.0/24"] } }),
@@ -133,7 +133,7 @@ describe("versions of OpenPERouter's API", () => {
     ]);
   });
 
-  test("objects of main are in the way, with what their conversion loses", () => {
+  test("objects of main block, with the losses of their conversion", () => {
     const group = "network.openperouter.io";
     const objects = [
       routerObject(group, "Underlay", "fabric", { asn: 64514, neighbors, interfaces, routeReflector: { clusterID: "192.0.2.1" } }),
@@ -154,7 +154,7 @@ describe("versions of OpenPERouter's API", () => {
 });
 
 describe("programs", () => {
-  test("those that do what ours do are to be stopped, by image or by label, and their mode and flags are told", () => {
+  test("programs with our function must be stopped, found by image or label, and their mode and flags are listed", () => {
     const speaker = workload("DaemonSet", "speaker", "quay.io/metallb/speaker:v0.16.1", {
       args: ["--lb-class=example.com/edge", "--port=7472"],
       env: [{ name: "METALLB_BGP_TYPE", value: "frr-k8s" }],
@@ -169,7 +169,7 @@ describe("programs", () => {
     ]);
   });
 
-  test("what has ended, and what only sounds like it, is left alone", () => {
+  test("stopped programs and similar names are ignored", () => {
     const ended = workload("Deployment", "controller", "quay.io/metallb/controller:v0.16.1");
     ended.spec.replicas = 0;
     const selectsNone = workload("DaemonSet", "speaker", "quay.io/metallb/speaker:v0.16.1");
@@ -189,7 +189,7 @@ describe("configuration and Services", () => {
     ]);
   });
 
-  test("a Service that keeps its address is not spoken of; one that would not is in the way", () => {
+  test("a Service that keeps its address is not listed, and one that would lose it blocks", () => {
     const objects = [pool(["192.0.2.0/28"])];
     expect(found({ objects, services: [service("web", "192.0.2.9")] })).toEqual([]);
     expect(found({ objects, services: [service("web", "198.51.100.9")] })).toEqual([

@@ -190,7 +190,7 @@ function leaves(value: unknown, at: string): Map<string, unknown> {
 const VERSIONS: readonly ApiTarget[] = ["v0.1", "v0.2", "main"];
 const PAIRS = VERSIONS.flatMap((from) => VERSIONS.filter((to) => to !== from).map((to) => [from, to] as const));
 
-test.each(PAIRS)("what is not there any more after %s -> %s and back is listed", (from, to) => {
+test.each(PAIRS)("fields that are lost after %s -> %s and back are listed", (from, to) => {
   fc.assert(
     fc.property(manifests(from), (originals) => {
       const domains = routingDomains(originals);
@@ -221,7 +221,7 @@ const specOf = ({ object }: { object?: KubeObject }) => (object as Manifest | un
 
 describe("the VRF of an L2VNI", () => {
   test.each<[string, Manifest, ApiTarget, object]>([
-    ["of its own name in v0.1 is named in v0.2", manifest("v0.1", "L2VNI", "red", { vni: 1 }), "v0.2", { vrf: "red", vni: 1 }],
+    ["that is its own name in v0.1 is explicit in v0.2", manifest("v0.1", "L2VNI", "red", { vni: 1 }), "v0.2", { vrf: "red", vni: 1 }],
     [
       "becomes a reference in main",
       manifest("v0.1", "L2VNI", "red", { vni: 1 }),
@@ -229,12 +229,12 @@ describe("the VRF of an L2VNI", () => {
       { routingDomain: { type: "L3VNI", l3vni: { name: "tenant-red" } }, vni: 1 },
     ],
     [
-      "is that of the object it refers to",
+      "comes from the referenced object",
       manifest("main", "L2VNI", "web", { vni: 1, routingDomain: { type: "L3VNI", l3vni: { name: "tenant-red" } } }),
       "v0.1",
       { vrf: "red", vni: 1 },
     ],
-    ["stays away in main", manifest("v0.2", "L2VNI", "web", { vni: 1 }, { "plumbline.dev/api": "v0.2" }), "main", { vni: 1 }],
+    ["stays unset in main", manifest("v0.2", "L2VNI", "web", { vni: 1 }, { "plumbline.dev/api": "v0.2" }), "main", { vni: 1 }],
   ])("%s", (_, object, to, spec) => {
     const converted = convert(object, to, domains);
     expect(specOf(converted)).toEqual(spec);
@@ -266,7 +266,7 @@ describe("the VRF of an L2VNI", () => {
       "spec.routingDomain: In v0.1 an L2VNI without a VRF is in one of its own name",
     ],
     ["the kind is missing", manifest("v0.2", "L3VPN", "web", { vrf: "red" }), "v0.1", ": v0.1 has no kind L3VPN"],
-  ])("is listed as lost where %s", (_, object, to, loss) => {
+  ])("is listed as lost if %s", (_, object, to, loss) => {
     expect(convert(object, to, domains).losses.map(({ field, message }) => `${field}: ${message}`)).toEqual([loss]);
   });
 });

@@ -141,7 +141,7 @@ describe("L2VNI", () => {
     ["without vrf, v0.2 by annotation", of({}, "v0.2"), undefined],
     ["without vrf, v0.2 by a field of v0.2", of({ underlayAddressFamily: "ipv4" }), undefined],
     ["with vrf", of({ vrf: "red" }, "v0.2"), "red"],
-  ])("%s is in the VRF that its version means", (_, object, vrf) => {
+  ])("%s is in the VRF of its version", (_, object, vrf) => {
     expect(vrfOfL2VNI(object)).toBe(vrf);
     expect(problemsOf(readL2VNI(object))).toEqual([]);
   });
@@ -166,7 +166,7 @@ describe("L2VNI", () => {
     expect(problemsOf(readL2VNI(object))).toEqual([problem]);
   });
 
-  test("a disconnected L2VNI takes no VRF from an L3VNI of its name, and its status says how it was read", () => {
+  test("a disconnected L2VNI does not take the VRF of an L3VNI of its name, and its status has the version", () => {
     const objects = readObjects({
       underlays: [underlay()],
       l2vnis: [of({}, "v0.2")],
@@ -187,7 +187,7 @@ describe("L2VNI", () => {
   });
 });
 
-test("a host session by type is of v0.2", () => {
+test("a host session with type is of v0.2", () => {
   const { asn, localcidr } = hostSession();
   const object = l3vni("red", { vni: 200, vrf: "red", hostsession: { asn, localcidr, hosttype: "internal" } });
   expect(readL3VNI(object).reading?.api).toBe("v0.2");

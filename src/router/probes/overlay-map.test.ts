@@ -5,7 +5,7 @@ import { parseOverlayMap, printOverlayMap, type OverlayNode } from "./overlay-ma
 const object = (data: Record<string, string>) => ({ metadata: { name: "plumbline-members" }, data });
 const vnis = fc.uniqueArray(fc.integer({ min: 1, max: 16_777_215 }), { maxLength: 20 }).map((list) => list.sort((a, b) => a - b));
 
-test("what was printed is read back", () => {
+test("survives a round trip", () => {
   const nodes = fc.array(fc.record({ l2: vnis, l3: vnis }), { maxLength: 30 });
   fc.assert(
     fc.property(nodes, (list) => {
@@ -25,7 +25,7 @@ test("an object of an earlier controller has no nodes", () => {
   expect(parseOverlayMap(object({ live: "[]" })).nodes.size).toBe(0);
 });
 
-describe("is refused with its key", () => {
+describe("is rejected with its key", () => {
   test.each([
     [{ overlayNodes: "{", overlaySets: "[]" }, "overlayNodes is not JSON"],
     [{ overlayNodes: "[]", overlaySets: "[]" }, "overlayNodes is not an object"],

@@ -36,13 +36,13 @@ test("three lost in a row fail if the peer answers another probe that was sent s
   expect(judged(after(...lost, at(12, true, udp)), 13)).toEqual({ state: "failing", since: 10_000, why: "answersElsewhere" });
 });
 
-test("is not judged before the path has been measured", () => {
+test("has no result before the path has been measured", () => {
   const lost = after(at(0, true), at(10, false), at(11, false), at(12, false), at(12, true, udp));
   expect(judged(lost, 13, { path: { lost: 0, sent: 10 } })).toEqual({ state: "ok" });
   expect(judged(lost, 13)).toMatchObject({ state: "failing" });
 });
 
-test("on a path that loses every third packet, three in a row are chance, and a dozen are not", () => {
+test("on a path that loses every third packet, three losses in a row do not fail, and a dozen do", () => {
   const path = { lost: 7, sent: 20 };
   const lost = [at(0, true), ...Array.from({ length: 16 }, (_, second) => at(10 + second, false))];
   expect(judged(after(...lost.slice(0, 4)), 13, { path })).toEqual({ state: "ok" });
@@ -80,7 +80,7 @@ test("a peer whose kernel does not answer either has no path", () => {
   expect(judged(after(...lost), 13, { path: DEAD })).toEqual({ state: "failing", since: 10_000, why: "noPath" });
 });
 
-test("what was not observed for three intervals is unknown", () => {
+test("a pair that was not observed for three intervals is unknown", () => {
   expect(judged(after(at(0, true)), STALE_MS / 1000)).toEqual({ state: "ok" });
   expect(judged(after(at(0, true)), STALE_MS / 1000 + 1)).toEqual({ state: "unknown", since: 0 });
 });

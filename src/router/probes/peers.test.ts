@@ -8,7 +8,7 @@ test("up to eight nodes probe all others", () => {
   expect(peersOf(2, indexes(8), 110, 5)).toEqual([0, 1, 3, 4, 5, 6, 7]);
 });
 
-test("a node that does not have the VNI probes nobody, and one alone neither", () => {
+test("a node without the VNI, or alone with it, probes no peer", () => {
   expect(peersOf(99, indexes(20), 110, 0)).toEqual([]);
   expect(peersOf(0, [0], 110, 0)).toEqual([]);
 });
@@ -27,7 +27,7 @@ test("each node probes three others, and is probed by three", () => {
   );
 });
 
-test("all pairs have been probed after as many turns as it says", () => {
+test("all pairs are probed after the stated number of turns", () => {
   fc.assert(
     fc.property(fc.integer({ min: 9, max: 40 }), fc.integer({ min: 1, max: 16_777_215 }), (count, vni) => {
       const turns = indexes(turnsForAllPairs(count));

@@ -16,12 +16,12 @@ test.each([
   ["Unknown", ["pending", "pending"]],
   ["Unknown", ["ok", "unknown"]],
   ["False", ["pending", "failing"]],
-] as const)("OverlayReachable is %s where paths are %j: new ones count when they have answered", (status, states) => {
+] as const)("OverlayReachable is %s if paths are %j: new ones count once they have answered", (status, states) => {
   const pairs = states.map((state, node) => pair(`node${node}`, state));
   expect(overlayReachable(overlayReport({ pairs, lacking: new Map(), loss: new Map(), largest: new Map() })).status).toBe(status);
 });
 
-test("a node is reached if something answers and nothing fails, although not all has been observed", () => {
+test("a node is reachable if a probe is answered and none fails, although not all pairs were observed", () => {
   const pairs = [
     pair("a", "ok"),
     pair("a", "unknown", 111),

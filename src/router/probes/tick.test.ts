@@ -26,7 +26,7 @@ const plan = (results: readonly ProbeResult[], slot: number, now: number) =>
     now,
   });
 
-test("what was never probed is probed at once", () => {
+test("a new pair is probed at once", () => {
   const { frames, datagrams } = plan([], 0, 0);
   expect(frames).toHaveLength(pairs.length);
   expect(new Set(datagrams.map(({ peer }) => peer))).toEqual(new Set(PEERS));
@@ -101,7 +101,7 @@ const train = (peer: number, at: number, losses: number): ProbeResult[] =>
 const after = (...losses: number[]) =>
   losses.reduce((trains: Trains, count, number) => observeTrains(trains, train(2, number * 1_000, count), number * 1_000), new Map());
 
-test("a path loses packets if two trains lost some, and one in twenty altogether", () => {
+test("a path is lossy if two trains lost packets, and one in twenty in total", () => {
   expect(lossOf(after(0, 3, 2), 2)).toEqual({ lost: 5, sent: 30, since: 1_000 });
   expect(lossOf(after(0, 5, 0), 2)).toBeUndefined();
   expect(lossOf(after(0, 0, 0, 0, 1, 0, 0, 1), 2)).toBeUndefined();
@@ -112,7 +112,7 @@ test("trains without any answer are no loss", () => {
   expect(lossOf(after(0, 0, 3, 10, 3), 2)).toEqual({ lost: 6, sent: 40, since: 2_000 });
 });
 
-test("a reported percentage stays until the loss is another one", () => {
+test("a reported percentage stays until the loss changes", () => {
   const first = lossPercents(after(3, 3, 3), new Map());
   expect(first).toEqual(new Map([[2, 30]]));
   expect(lossPercents(after(4, 4, 4), first)).toEqual(first);

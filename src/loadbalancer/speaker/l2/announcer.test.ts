@@ -150,7 +150,7 @@ const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 const want = (...candidates: string[]) => announcer.set([{ address: vip, service: "shop/web", candidates }]);
 const all = (deed: string) => `${deed} 192.0.2.100 eth0`;
 
-test("an address is probed for, taken, announced three times, and then refreshed every five seconds", async () => {
+test("an address is probed, added, announced three times, and then refreshed every five seconds", async () => {
   start();
   want("a", "b");
   await pass(4_000);
@@ -168,7 +168,7 @@ test("an address is probed for, taken, announced three times, and then refreshed
   expect(backends.read()).toEqual(Array.from({ length: 4 }, () => all("refresh")));
 });
 
-test("a kernel that is slow to take an address is given time, and nothing is taken twice", async () => {
+test("a slow kernel has time to add an address, and none is added twice", async () => {
   backends.slowMs = 3_000;
   start();
   want("a", "b");
@@ -186,7 +186,7 @@ test("no callback runs while nothing changes", async () => {
   expect(changes).toBe(0);
 });
 
-test("after a pause of the machine that is longer than an address lives it is let go, and probed for before it is taken again", async () => {
+test("after a suspend that is longer than the address lifetime the address is released, and probed before it is added again", async () => {
   start();
   want("a", "b");
   await pass(5_000);
@@ -222,7 +222,7 @@ test("when another candidate is elected, the address is released and the callbac
   expect(changes).toBeGreaterThan(0);
 });
 
-test("a kernel that does not answer is asked again, and what it has not kept in time is asked for first", async () => {
+test("a failed kernel command is retried, and expired addresses are probed first", async () => {
   start();
   want("a");
   await pass(5_000);
@@ -241,20 +241,20 @@ test("a kernel that does not answer is asked again, and what it has not kept in 
   expect([first, then]).toEqual([all("drop"), all("add")]);
 });
 
-test("what another MAC answers for is in use, with that MAC", async () => {
+test("an address that another MAC answers for is in use, with that MAC", async () => {
   start();
   want("a");
   await pass(500);
   backends.events?.onMessage({ what: "claim", address: vip, mac: rival }, "eth0");
   expect(announcer.state(vip)).toEqual({ is: "in-use", mac: rival, interface: "eth0" });
-  // One of our own interfaces on the same segment is nobody else.
+  // Another own interface on the segment is no conflict.
   await pass(3_000);
   expect(announcer.state(vip).is).toBe("holding");
   backends.events?.onMessage({ what: "claim", address: vip, mac: eth0.address }, "eth0");
   expect(announcer.state(vip).is).toBe("holding");
 });
 
-test("an agent finds what the one before it left, and keeps it before anybody has said what is wanted", async () => {
+test("an agent finds the addresses of its predecessor, and keeps them before the wanted ones are known", async () => {
   backends.dump = [eth0, { ...device, addr_info: [left] }];
   start();
   await pass(500);
@@ -265,7 +265,7 @@ test("an agent finds what the one before it left, and keeps it before anybody ha
   expect(announcer.state(vip)).toMatchObject({ is: "holding", interfaces: ["eth0"] });
 });
 
-test("an interface that was selected while no agent was there is asked on before it answers", async () => {
+test("an interface that was selected while no agent ran is probed before it answers", async () => {
   backends.dump = [eth0, { ...eth0, ifindex: 4, ifname: "eth1" }, { ...device, addr_info: [left] }];
   backends.rules = new Set(["192.0.2.100 eth0"]);
   start();
@@ -277,7 +277,7 @@ test("an interface that was selected while no agent was there is asked on before
   expect(announcer.state(vip)).toMatchObject({ is: "holding", interfaces: ["eth0"] });
 });
 
-test("what an earlier version left on an interface is answered for before it is taken off", async () => {
+test("an address of an earlier version is answered for before it is removed from its interface", async () => {
   backends.dump = [{ ...eth0, addr_info: [left] }];
   start();
   await pass(500);
@@ -285,7 +285,7 @@ test("what an earlier version left on an interface is answered for before it is 
   expect([...backends.answered]).toEqual(["192.0.2.100 eth0"]);
 });
 
-test("what the kernel does not answer for is asked for again when frames were not answered for a while", async () => {
+test("addresses without kernel answers are probed again after frames were not answered for a while", async () => {
   const vip6 = parseAddress("2001:db8::100");
   backends.dump = [
     {
@@ -307,7 +307,7 @@ test("what the kernel does not answer for is asked for again when frames were no
   );
 });
 
-test("an agent that ends gives its addresses time for a restart and beats no more", async () => {
+test("an agent that stops extends the lifetime of its addresses for a restart, and sends no more heartbeats", async () => {
   start();
   want("a", "b");
   await pass(5_000);
@@ -320,7 +320,7 @@ test("an agent that ends gives its addresses time for a restart and beats no mor
   expect(backends.sent).toEqual([]);
 });
 
-test("an interface that goes takes its address along, and is asked on when it returns", async () => {
+test("the address of a removed interface is lost, and probed when the interface is back", async () => {
   start();
   want("a");
   await pass(5_000);
@@ -336,7 +336,7 @@ test("an interface that goes takes its address along, and is asked on when it re
   expect(backends.read().slice(0, 4)).toEqual([all("probe"), all("probe"), all("probe"), all("add")]);
 });
 
-test("where another could answer, a node without an interface for the address leaves it to that one", async () => {
+test("a node without an interface for the address leaves it to a candidate that has one", async () => {
   start();
   want("a", "b");
   await pass(4_000);
@@ -367,7 +367,7 @@ test("while frames can be neither sent nor received, the state says why and the 
   expect(changes).toBe(1);
 });
 
-test("addresses live on while the links cannot be looked at", async () => {
+test("addresses are refreshed while the links cannot be read", async () => {
   start();
   want("a");
   await pass(5_000);

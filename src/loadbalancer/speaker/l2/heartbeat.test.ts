@@ -22,7 +22,7 @@ function readByEarlier(datagram: Buffer): unknown {
   return expected.equals(datagram.subarray(0, 32)) ? (JSON.parse(body.toString()) as unknown) : undefined;
 }
 
-test("what is signed with a key is verified with its public key, and with no other", () => {
+test("a signature verifies with its public key, and with no other", () => {
   const received = verifyHeartbeat(signHeartbeat(heartbeat, own.privateKey, undefined)) as ReceivedHeartbeat;
   expect(received.heartbeat).toEqual(heartbeat);
   expect([isSigned(received, own.publicKey), isSigned(received, other.publicKey), isEncrypted(received, shared)]).toEqual([
@@ -32,7 +32,7 @@ test("what is signed with a key is verified with its public key, and with no oth
   ]);
 });
 
-test("agents of earlier versions read what is sealed with the shared key too, and are read by it", () => {
+test("agents of earlier versions and current ones accept heartbeats with the shared key from each other", () => {
   const datagram = signHeartbeat(heartbeat, own.privateKey, shared);
   expect(readByEarlier(datagram)).toMatchObject(heartbeat);
   const received = verifyHeartbeat(datagram) as ReceivedHeartbeat;
@@ -49,7 +49,7 @@ test("agents of earlier versions read what is sealed with the shared key too, an
   expect([isEncrypted(earlier as ReceivedHeartbeat, shared), isSigned(earlier as ReceivedHeartbeat, own.publicKey)]).toEqual([true, false]);
 });
 
-test("a datagram of which one bit was changed, or that is cut, is not verified", () => {
+test("a datagram with a changed bit, or a truncated one, does not verify", () => {
   const datagram = signHeartbeat(heartbeat, own.privateKey, shared);
   for (let at = 0; at < datagram.length; at++) {
     const forged = Buffer.from(datagram);
@@ -83,17 +83,17 @@ const wrong: Record<string, unknown> = {
   null: null,
 };
 
-test.each(Object.entries(wrong))("a body that is signed and has %s is no heartbeat", (_what, body) => {
+test.each(Object.entries(wrong))("a signed body with %s is not a heartbeat", (_what, body) => {
   expect(verifyHeartbeat(sealed(JSON.stringify(body)))).toBeUndefined();
 });
 
-test("fields of a later version are left out", () => {
+test("fields of a later version are ignored", () => {
   const received = verifyHeartbeat(sealed(JSON.stringify({ later: { deep: [1] }, ...heartbeat }))) as ReceivedHeartbeat;
   expect(received.heartbeat).toEqual(heartbeat);
   expect(isSigned(received, own.publicKey)).toBe(true);
 });
 
-test("whatever is in a body that is signed, it is a heartbeat with fields of the right kind, or none", () => {
+test("any signed body is a heartbeat with fields of the right type, or rejected", () => {
   const field = fc.oneof(
     fc.jsonValue({ maxDepth: 3 }),
     fc.constantFrom<unknown>(heartbeat.macs, heartbeat.unable, ["*"], Number.MAX_SAFE_INTEGER, 2 ** 53, -0),
@@ -120,7 +120,7 @@ test("whatever is in a body that is signed, it is a heartbeat with fields of the
   );
 });
 
-test("what a node with very many interfaces, and very many addresses without one, has to say still fits into a datagram", () => {
+test("the heartbeat of a node with very many interfaces and unavailable addresses fits into a datagram", () => {
   const macs = Array.from({ length: 500 }, () => "02:00:00:00:00:0a");
   const unable = unavailableAddresses(new Set(Array.from({ length: 20 }, (_, at) => `2001:db8::${at}`)));
   const times = { started: Date.now(), number: 1e9, sent: Date.now() };

@@ -66,7 +66,7 @@ function node(name: Name, more: Partial<HeartbeatOptions> = {}): { beats: Heartb
   return { beats, sent };
 }
 
-test("heartbeats go every second to the other candidates of common addresses only", async () => {
+test("heartbeats are sent every second, only to other candidates of common addresses", async () => {
   const { beats, sent } = node("a");
   void beats.run(stop.signal);
   await vi.advanceTimersByTimeAsync(2_000);
@@ -110,7 +110,7 @@ test("a candidate that misses heartbeats is reported once, and so is its return;
   expect(onChange).toHaveBeenCalledTimes(2);
 });
 
-test("who lets go says so at once, and each word of it is heard once", () => {
+test("a release is sent at once, and each message is handled once", () => {
   const onLetGo = vi.fn<() => void>();
   const { beats } = node("a", { onLetGo });
   const { beats: other, sent } = node("b");
@@ -120,7 +120,7 @@ test("who lets go says so at once, and each word of it is heard once", () => {
   expect(onLetGo).toHaveBeenCalledTimes(1);
 });
 
-test("one without an interface for an address says so at once, and the next is eligible until it has one again", () => {
+test("a node without an interface for an address reports it at once, and the next is eligible until it has one again", () => {
   const onChange = vi.fn<() => void>();
   const { beats } = node("a", { onChange });
   const { beats: other, sent } = node("b");
@@ -142,7 +142,7 @@ test("one without an interface for an address says so at once, and the next is e
   expect(onChange).toHaveBeenCalledTimes(2);
 });
 
-test("an address is left to nobody who was never heard: that one would not know", () => {
+test("an address is not left to a candidate without heartbeats, which would not know", () => {
   const { beats } = node("a");
   const vip = parseAddress("192.0.2.100");
   beats.beat();
@@ -154,7 +154,7 @@ test("an address is left to nobody who was never heard: that one would not know"
   expect(beats.eligible(["a", "b"], [vip])).toEqual(["b"]);
 });
 
-test("one that was never heard is a stranger once, also to who asks, until it is heard", async () => {
+test("a candidate that never sent a heartbeat is reported once, until it sends one", async () => {
   const onChange = vi.fn<() => void>();
   const { beats } = node("a", { onChange });
   void beats.run(stop.signal);
@@ -170,7 +170,7 @@ test("one that was never heard is a stranger once, also to who asks, until it is
   expect(onChange).toHaveBeenCalledTimes(2);
 });
 
-test("while nothing can be heard nobody is silent, and nobody a stranger", async () => {
+test("while the socket cannot receive, no candidate counts as silent or missing", async () => {
   let isDeaf = false;
   const { beats } = node("a", { isDeaf: () => isDeaf });
   const { beats: other, sent } = node("b");
@@ -186,7 +186,7 @@ test("while nothing can be heard nobody is silent, and nobody a stranger", async
   expect(beats.isAlive("b")).toBe(false);
 });
 
-test("one that is no member any more is spoken to all the same, and when it returns is judged by membership until it is heard", async () => {
+test("a former member still gets heartbeats, and when it returns its Lease counts until its next heartbeat", async () => {
   const { sent: theirs, beats: other } = node("b");
   other.beat();
   let isMember = true;
@@ -225,7 +225,7 @@ test("a heartbeat counts only if it is signed by its node, and comes from an add
   const taken = (signer: Name, from: string, withShared?: Buffer) =>
     outcomes(() => beats.take(signHeartbeat(beatOf(), pairs[signer].privateKey, withShared), from));
   expect(await taken("c", B)).toEqual({ forged: 1 });
-  // What all agents of earlier versions have is worth nothing where the node has a key of its own.
+  // The shared key of earlier versions does not count for a node with its own key.
   expect(await taken("c", B, shared)).toEqual({ forged: 1 });
   expect(await taken("b", "192.0.2.3")).toEqual({ forged: 1 });
   expect(beats.unheard).toEqual(["b"]);
@@ -236,11 +236,11 @@ test("a heartbeat counts only if it is signed by its node, and comes from an add
 
 test.each([
   { view: "both have published", a: ["a", "b", "c"], b: ["a", "b", "c"] },
-  { view: "nobody has", a: [], b: [] },
-  { view: "one has, and the other does not know of it yet", a: ["a"], b: [] },
-  { view: "one has, and only the other knows of it", a: [], b: ["a"] },
-  { view: "both have, and one knows of none", a: ["a", "b"], b: [] },
-])("agents hear each other while keys are being published: $view", async ({ a, b }) => {
+  { view: "none has published", a: [], b: [] },
+  { view: "one has published, and the other does not know it yet", a: ["a"], b: [] },
+  { view: "one has published, and only the other knows it", a: [], b: ["a"] },
+  { view: "both have published, and one knows neither", a: ["a", "b"], b: [] },
+])("agents accept each other's heartbeats while keys are being published: $view", async ({ a, b }) => {
   const [one, two] = [node("a", { keys: keysOf("a", a) }), node("b", { keys: keysOf("b", b) })];
   for (const { beats } of [one, two, one]) beats.beat();
   expect(
@@ -251,7 +251,7 @@ test.each([
   ).toEqual({ heard: 2 });
 });
 
-test("without a key of its own a node is heard by the shared one, but not from elsewhere and not with another", async () => {
+test("a node without its own key is accepted with the shared key, but not from another address or with another key", async () => {
   const { beats } = node("a", { keys: keysOf("a", ["a", "c"]) });
   beats.beat();
   const taken = (key: Buffer, from: string) => outcomes(() => beats.take(signHeartbeat(beatOf(), pairs.c.privateKey, key), from));
@@ -260,7 +260,7 @@ test("without a key of its own a node is heard by the shared one, but not from e
   expect(await taken(shared, B)).toEqual({ heard: 1 });
 });
 
-test("what is no heartbeat is counted, and nothing else comes of it", async () => {
+test("invalid datagrams are counted without any other effect", async () => {
   const { beats } = node("a");
   beats.beat();
   const junk = [
@@ -272,7 +272,7 @@ test("what is no heartbeat is counted, and nothing else comes of it", async () =
   expect(await outcomes(() => junk.forEach((bytes) => beats.take(bytes, B)))).toEqual({ malformed: 4 });
 });
 
-test("datagrams are asked for from the addresses of the other nodes, and sent from one that this Node has", () => {
+test("datagrams are accepted from the addresses of other nodes, and sent from an address of this Node", () => {
   const listened: string[][] = [];
   const sources: string[] = [];
   const { beats } = node("a", {

@@ -33,7 +33,7 @@ const ours = {
   preferred_life_time: 0,
 };
 
-test("an interface fits when it is up, has a carrier and no master, and speaks ARP", () => {
+test("an interface is usable if it is up, has a carrier, no master, and ARP", () => {
   const links = [
     link("eth0"),
     link("down", { flags: ["BROADCAST", "MULTICAST"] }),
@@ -46,7 +46,7 @@ test("an interface fits when it is up, has a carrier and no master, and speaks A
   expect(names(links, 4)).toEqual(["eth0"]);
 });
 
-test("links of containers, tunnels and the machine's own do not fit by themselves, but when they are named", () => {
+test("container links, tunnels and loopback are usable only if they are named", () => {
   const never = [
     "docker0",
     "cbr0",
@@ -69,13 +69,13 @@ test("links of containers, tunnels and the machine's own do not fit by themselve
   expect(names(links, 4, ["veth12", "eth9", "plumbline-vip"])).toEqual(["veth12"]);
 });
 
-test("for IPv6 an interface needs a link-local address that is its own", () => {
+test("for IPv6 an interface needs its own link-local address", () => {
   expect(
     names([link("eth0"), link("bare", { addr_info: [] }), link("new", { addr_info: [{ ...linkLocal, tentative: true }] })], 6),
   ).toEqual(["eth0"]);
 });
 
-test("what an agent left behind is known by its form, and what others put there is not", () => {
+test("addresses of an earlier agent are recognized by their attributes, and foreign ones are not", () => {
   const links = observed([
     link("plumbline-vip", { addr_info: [{ ...ours, local: "192.0.2.104" }] }),
     link("eth0", { addr_info: [ours, { ...ours, local: "192.0.2.101", metric: 5 }, { ...ours, local: "192.0.2.102", dynamic: false }] }),
@@ -93,7 +93,7 @@ test("what an agent left behind is known by its form, and what others put there 
   expect([...links.ipvs]).toEqual(["192.0.2.103"]);
 });
 
-test("an interface without a carrier is lost if it was used before or is named, and not if it is down or was never fit", () => {
+test("an interface without a carrier is lost if it was used before or is named, and not if it is down or was never usable", () => {
   const used = new UsedInterfaces();
   const dark = { flags: ["UP", "NO-CARRIER"] };
   const address = parseAddress("192.0.2.100");
@@ -106,7 +106,7 @@ test("an interface without a carrier is lost if it was used before or is named, 
   expect(lost(link("eth0", dark), link("eth1", dark), link("eth2"))).toEqual(["eth0"]);
 });
 
-test("why nothing fits names what was selected", () => {
+test("the reason without a usable interface names the selected ones", () => {
   expect(noUsableInterface(undefined)).toBe("no usable interface: it must be up, support ARP and have no master");
   expect(noUsableInterface(["eth7", "eth8"])).toBe("no usable interface among eth7, eth8: it must exist, be up and have no master");
 });

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { parseAddress } from "../../../ip/address.ts";
 import { deleteArgs, addOrRefreshArgs } from "./ip-address-commands.ts";
 
-test("an address is put on the link of service addresses in a form that is never a source and vanishes by itself", () => {
+test("an address is added to the link of service addresses as deprecated source with a lifetime", () => {
   expect(addOrRefreshArgs(parseAddress("192.0.2.100")).join(" ")).toBe(
     "addr replace 192.0.2.100/32 dev plumbline-vip scope host valid_lft 25 preferred_lft 0 metric 26740",
   );

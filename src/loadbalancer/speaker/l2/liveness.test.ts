@@ -32,7 +32,7 @@ test("a node that misses three heartbeats is reported once, and is alive again w
   expect(liveness.isAlive("b")).toBe(true);
 });
 
-test("a node without any heartbeat is judged by membership, with one warning where it matters", () => {
+test("the Lease of a node without heartbeats counts, with one warning if it matters", () => {
   const liveness = new HeartbeatLiveness();
   liveness.members(["b", "c"], 0);
   const unheard: string[] = [];
@@ -41,7 +41,7 @@ test("a node without any heartbeat is judged by membership, with one warning whe
   expect([liveness.isAlive("b"), liveness.isAlive("c"), liveness.isAlive("nobody")]).toEqual([true, true, true]);
 });
 
-test("a member that leaves and returns is judged by membership until its next heartbeat", () => {
+test("the Lease of a member that leaves and returns counts until its next heartbeat", () => {
   const liveness = new HeartbeatLiveness();
   liveness.members(["b"], 0);
   liveness.hear(beat(1), 0, 50_000);
@@ -53,7 +53,7 @@ test("a member that leaves and returns is judged by membership until its next he
   expect(liveness.heard).toEqual([]);
 });
 
-test("whom the agent before us knew as silent is silent still, and whom it heard has three heartbeats to be heard again", () => {
+test("nodes that were silent for the previous agent stay silent, and others have three heartbeats of time", () => {
   const before = new HeartbeatLiveness();
   before.members(["b", "c", "d"], 0);
   before.hear(beat(1), 0, 50_000);
@@ -81,7 +81,7 @@ test("whom the agent before us knew as silent is silent still, and whom it heard
   expect([after.isAlive("b"), after.isAlive("c"), after.isAlive("d")]).toEqual([true, false, true]);
 });
 
-test("what is remembered late is of use all the same, where nothing newer is known", () => {
+test("state that is restored late counts if nothing newer is known", () => {
   const liveness = new HeartbeatLiveness();
   liveness.members(["b", "c", "d"], 0);
   liveness.hear(beat(1), 500, 50_000);
@@ -95,7 +95,7 @@ test("what is remembered late is of use all the same, where nothing newer is kno
   expect(["b", "c", "d"].map((node) => liveness.isAlive(node))).toEqual([true, false, true]);
 });
 
-test("what was remembered of one that was no member is forgotten", () => {
+test("restored state of a node that is no member is dropped", () => {
   const liveness = new HeartbeatLiveness();
   liveness.remember(new Map([["b", "silent"]]), 0);
   liveness.members(["c"], 0);
@@ -103,7 +103,7 @@ test("what was remembered of one that was no member is forgotten", () => {
   expect(liveness.isAlive("b")).toBe(true);
 });
 
-test("a node that was paused itself does not count missed heartbeats", () => {
+test("a node that was suspended does not count missed heartbeats", () => {
   const liveness = new HeartbeatLiveness();
   liveness.members(["b"], 0);
   liveness.hear(beat(1), 500, 50_000);
@@ -127,14 +127,14 @@ test("a heartbeat counts once, and none that is older than the last one", () => 
   expect(liveness.hear(beat(1, { started: 2_000, sent: 50_001 }), 0, 50_000)).toBe("stale");
 });
 
-test("an agent whose clock was wrong when it started is heard once its clock is right", () => {
+test("an agent with a wrong clock at its start is accepted once its clock is right", () => {
   const liveness = new HeartbeatLiveness();
   liveness.members(["b"], 0);
   expect(liveness.hear(beat(900), 0, 50_000)).toBe("heard");
   expect(liveness.hear(beat(3, { started: 12, sent: 60_000 }), 0, 60_000)).toBe("heard");
 });
 
-test("a heartbeat that was sent ahead of our clock does not make the next run of the node stale", () => {
+test("a heartbeat with a time in the future does not make the next run of the node stale", () => {
   const liveness = new HeartbeatLiveness();
   liveness.members(["b"], 0);
   expect(liveness.hear(beat(100), 0, 50_000)).toBe("heard");
@@ -147,7 +147,7 @@ test("a heartbeat that was sent ahead of our clock does not make the next run of
     expect(liveness.hear(again, 1_500, 51_500)).toBe("stale");
 });
 
-test("a node of which many runs are heard takes no more memory than one of a few", () => {
+test("the memory for a node is bounded, however many runs it has", () => {
   const liveness = new HeartbeatLiveness();
   liveness.members(["b"], 0);
   for (let run = 0; run < 1_000; run++) expect(liveness.hear(beat(1, { started: run, sent: 50_000 + run }), 0, 50_000 + run)).toBe("heard");
@@ -155,7 +155,7 @@ test("a node of which many runs are heard takes no more memory than one of a few
   expect(liveness.hasHeard(beat(1, { started: 0 }))).toBe(false);
 });
 
-test("a clock that is set while both are up costs nobody its life, and after silence is looked at again", () => {
+test("a clock step while both run makes no node silent, and clocks are checked again after silence", () => {
   const liveness = new HeartbeatLiveness();
   liveness.members(["b"], 0);
   liveness.hear(beat(1), 0, 50_000);
@@ -166,7 +166,7 @@ test("a clock that is set while both are up costs nobody its life, and after sil
   expect(liveness.hear(beat(7), 11_000, 60_000)).toBe("returned");
 });
 
-test("what was recorded more than a minute ago is not believed, nor is a stranger", () => {
+test("heartbeats older than a minute and those of unknown nodes are rejected", () => {
   const liveness = new HeartbeatLiveness();
   liveness.members(["b"], 0);
   expect(liveness.hear(beat(1), 0, 111_000)).toBe("skewed");
@@ -174,7 +174,7 @@ test("what was recorded more than a minute ago is not believed, nor is a strange
   expect(liveness.heard).toEqual([]);
 });
 
-test("an agent that was restarted and has not looked at its links yet cannot do other than before", () => {
+test("a restarted agent that has not read its links yet keeps its unavailable addresses", () => {
   const liveness = new HeartbeatLiveness();
   liveness.members(["b"], 0);
   liveness.hear(beat(1, { unable: ["0a0b0c0d"] }), 0, 50_000);
@@ -189,7 +189,7 @@ test("an agent that was restarted and has not looked at its links yet cannot do 
   expect(liveness.unable("b")).toEqual([]);
 });
 
-test("heartbeats tell whose a MAC is", () => {
+test("heartbeats map MACs to nodes", () => {
   const liveness = new HeartbeatLiveness();
   liveness.members(["b"], 0);
   liveness.hear(beat(1), 0, 50_000);

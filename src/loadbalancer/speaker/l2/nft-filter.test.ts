@@ -45,13 +45,13 @@ afterEach(() => {
 const runTimers = () => vi.advanceTimersByTimeAsync(0);
 const tables = () => texts.splice(0).map((text) => text.split("\n")[0]);
 
-test("where there is no address there is no table", async () => {
+test("without addresses there is no table", async () => {
   guard.want([], none);
   await vi.advanceTimersByTimeAsync(300_000);
   expect(texts).toEqual([]);
 });
 
-test("an address is guarded once its rules are there; then one more is one more element", async () => {
+test("an address is protected once its rules are applied, and another one adds an element", async () => {
   guard.want([one], none);
   expect(guard.isFiltered(one)).toBe(false);
   await runTimers();
@@ -70,7 +70,7 @@ test("an address is guarded once its rules are there; then one more is one more 
   ]);
 });
 
-test("nothing runs while nothing changes, except that the tables are written again once a minute", async () => {
+test("without changes the tables are only written again once a minute", async () => {
   guard.want([one], none);
   await runTimers();
   texts.length = 0;
@@ -124,7 +124,7 @@ test("a family that the kernel lacks affects only its own rules, is reported, an
   expect(guard.protection).toEqual({ is: "on" });
 });
 
-test("what IPVS serves is guarded against foreign interfaces alone", async () => {
+test("an address of IPVS is protected only against other interfaces", async () => {
   guard.want([one], new Set(["192.0.2.100"]));
   await runTimers();
   expect(texts.map((text) => text.split("\n")[0])).toEqual(["table arp plumbline"]);

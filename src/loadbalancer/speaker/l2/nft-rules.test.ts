@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { changedElements, fullTable } from "./nft-rules.ts";
 
-test("the whole table takes the place of what there was", () => {
+test("the complete table replaces the old one", () => {
   expect(
     fullTable(
       "arp",
@@ -24,7 +24,7 @@ table arp plumbline {
 `);
 });
 
-test("one more address is one more element, and one that goes takes only itself", () => {
+test("an added or removed address changes one element", () => {
   const have = new Map([["ipv4", new Set(["192.0.2.100", "192.0.2.101"])]]);
   const want = new Map([
     ["ipv4", new Set(["192.0.2.101", "192.0.2.102"])],

@@ -54,7 +54,7 @@ function holding(): Course {
   return course;
 }
 
-test("three probes and a second of silence come before an address, three announcements and a look for others after it", () => {
+test("three probes and a second without a reply precede an address, and three announcements and conflict probes follow", () => {
   const course = new Course();
   course.seek();
   course.until(3_500);
@@ -74,7 +74,7 @@ test("three probes and a second of silence come before an address, three announc
   ]);
 });
 
-test("while another MAC answers the address is not taken, and probed for again each second", () => {
+test("while another MAC answers the address is not added, and is probed again each second", () => {
   const course = new Course();
   course.seek();
   for (let second = 0; second < 4; second++) {
@@ -117,7 +117,7 @@ test.each([
   expect(stuck.addresses.state(vip)).toEqual({ is: "in-use", mac: rival, interface: "eth0" });
 });
 
-test("one that hears that another has let go asks at once", () => {
+test("a release by another node triggers a probe at once", () => {
   const course = new Course();
   course.seek();
   course.tick();
@@ -128,13 +128,13 @@ test("one that hears that another has let go asks at once", () => {
   expect(course.when("probe")).toEqual([0, 200]);
 });
 
-test("what is held is refreshed every five seconds", () => {
+test("owned addresses are refreshed every five seconds", () => {
   const course = holding().until(22_000);
   expect(course.when("refresh")).toEqual([6_100, 11_100, 16_100, 21_100]);
   expect(course.is).toBe("holding");
 });
 
-test("a refresh later than the lifetime is a takeover: the address is dropped and asked for", () => {
+test("a refresh after the lifetime is a takeover: the address is removed and probed", () => {
   const course = holding();
   course.now = 26_000;
   const steps = course.tick();
@@ -142,7 +142,7 @@ test("a refresh later than the lifetime is a takeover: the address is dropped an
   expect(course.is).toBe("probing");
 });
 
-test("a refresh that reaches the kernel too late is undone", () => {
+test("a refresh that reaches the kernel too late is reverted", () => {
   const course = holding();
   course.now = 20_000;
   course.kernelMs = 6_000;
@@ -172,11 +172,11 @@ test("an address that a slow kernel adds long after the probe is owned, if no ot
 });
 
 test.each<[why: string, meanwhile: (course: Course) => void, now: number, heardAll: boolean]>([
-  ["it is not known what was heard", () => {}, 2_600, false],
-  ["it took longer than any kernel", () => {}, 12_000, true],
-  ["another asked for it", ({ addresses }) => addresses.contended(vip, "eth0", rival, "b", 2_000), 2_600, true],
-  ["another answered for it", ({ addresses }) => addresses.claimed(vip, "eth0", rival, "b", 2_000), 2_600, true],
-])("an address that reaches the kernel long after silence was found is undone when %s", (_, meanwhile, now, heardAll) => {
+  ["received frames may be missing", () => {}, 2_600, false],
+  ["it took too long", () => {}, 12_000, true],
+  ["another node probed for it", ({ addresses }) => addresses.contended(vip, "eth0", rival, "b", 2_000), 2_600, true],
+  ["another node answered for it", ({ addresses }) => addresses.claimed(vip, "eth0", rival, "b", 2_000), 2_600, true],
+])("an address that is added long after its probe is removed if %s", (_, meanwhile, now, heardAll) => {
   const { course, add } = taking();
   meanwhile(course);
   course.addresses.kept(add, now, heardAll);
@@ -185,7 +185,7 @@ test.each<[why: string, meanwhile: (course: Course) => void, now: number, heardA
   expect(course.is).toBe("probing");
 });
 
-test("a probe during which the machine slept does not count", () => {
+test("a probe during a suspend does not count", () => {
   const course = new Course();
   course.seek();
   course.until(600);
@@ -226,7 +226,7 @@ test("an address that another interface still answers for stays in the kernel", 
   expect(course.tick().drop).toMatchObject([{ nic: eth1, isLast: true }]);
 });
 
-test("what could not be dropped is dropped again", () => {
+test("a failed removal is retried", () => {
   const course = holding();
   course.addresses.want([], course.now);
   const steps = course.tick();
@@ -234,7 +234,7 @@ test("what could not be dropped is dropped again", () => {
   expect(course.tick().drop.length).toBe(1);
 });
 
-test("the later in election order lets go of what another answers for, and takes it when that one is silent", () => {
+test("the later in election order releases an address that another answers for, and takes it when that stops", () => {
   const course = new Course();
   course.seek(["b", "a"]);
   course.until(1_200);
@@ -278,7 +278,7 @@ test("another node that answers for a kept address is not reported as a conflict
   expect(course.addresses.state(vip)).not.toHaveProperty("rival");
 });
 
-test("of two that ask at once the later waits, and the earlier makes itself heard", () => {
+test("of two nodes that probe at once the later waits, and the earlier sends another probe", () => {
   const later = new Course();
   later.seek(["b", "a"]);
   later.until(500);
@@ -297,7 +297,7 @@ test("of two that ask at once the later waits, and the earlier makes itself hear
   expect(earlier.is).toBe("holding");
 });
 
-test("an address is first taken on all its interfaces or on none", () => {
+test("an address is first added on all its interfaces or on none", () => {
   const course = new Course();
   course.seek(["a"], [eth0, eth1]);
   course.until(500);
@@ -320,7 +320,7 @@ test("an interface that appears later is probed alone and does not affect the ot
   expect(course.tick().drop).toMatchObject([{ nic: eth0 }]);
 });
 
-test("no address before its rules", () => {
+test("an address is not added before its rules", () => {
   const course = new Course();
   course.seek();
   course.until(5_000, () => false);
@@ -340,7 +340,7 @@ test("an address that the kernel rejects is reported with its error, and retried
   expect(course.is).toBe("holding");
 });
 
-test("frames that do not get out are no silence", () => {
+test("unsent probes do not count", () => {
   const course = new Course();
   course.seek();
   course.until(700);
@@ -350,7 +350,7 @@ test("frames that do not get out are no silence", () => {
   expect(course.when("add")).toEqual([]);
 });
 
-test("what an agent before us left is refreshed at once and asked for by nobody", () => {
+test("an address of the previous agent is refreshed at once without probes", () => {
   const course = new Course();
   course.addresses.adopt({ address: vip, nic: eth0 }, 100, 0);
   course.seek();
@@ -359,7 +359,7 @@ test("what an agent before us left is refreshed at once and asked for by nobody"
   expect(course.is).toBe("holding");
 });
 
-test("what is almost gone when we find it counts as gone when we come too late", () => {
+test("an address that expires before its first refresh counts as lost", () => {
   const course = new Course();
   course.addresses.adopt({ address: vip, nic: eth0 }, 2, 0);
   course.seek();
@@ -367,7 +367,7 @@ test("what is almost gone when we find it counts as gone when we come too late",
   expect(course.tick()).toMatchObject({ drop: [{ nic: eth0 }], refresh: [], probe: [{ nic: eth0 }] });
 });
 
-test("own addresses are looked after in turn, one a second", () => {
+test("owned addresses are probed for conflicts in turn, one per second", () => {
   const course = new Course();
   const addresses = [1n, 2n, 3n].map((offset) => vip.plus(offset) ?? vip);
   for (const address of addresses) course.addresses.adopt({ address, nic: eth0 }, 100, 0);

@@ -26,27 +26,27 @@ const wanted = (address: string, interfaces?: string[], service = "shop/web") =>
 });
 
 test.each<[what: string, address: string, interfaces: string[] | undefined, expected: object]>([
-  ["where it may be everywhere", "192.0.2.1", undefined, { nics: [{ name: "eth0" }] }],
+  ["if all interfaces are selected", "192.0.2.1", undefined, { nics: [{ name: "eth0" }] }],
   [
-    "where its interface is down",
+    "if its interface is down",
     "192.0.2.1",
     ["eth1"],
     { obstacle: "no usable interface among eth1: it must exist, be up and have no master" },
   ],
   [
-    "where the node has it itself, on an interface that is not selected",
+    "if the node has it on an interface that is not selected",
     "192.0.2.8",
     ["eth0"],
     { obstacle: "192.0.2.8 is on eth1; Plumbline did not put it there" },
   ],
-  ["where something for services has it", "192.0.2.7", undefined, { nics: [{ name: "eth0" }] }],
-  ["where the cluster knows the node by it", "192.0.2.5", undefined, { obstacle: "192.0.2.5 is the node's own address" }],
-  ["where somebody has it", "192.0.2.9", undefined, { obstacle: "192.0.2.9 is on eth0; Plumbline did not put it there" }],
-])("the place of an address is known, %s", (_, address, interfaces, expected) => {
+  ["if an interface for services has it", "192.0.2.7", undefined, { nics: [{ name: "eth0" }] }],
+  ["if it is an address of the Node", "192.0.2.5", undefined, { obstacle: "192.0.2.5 is the node's own address" }],
+  ["if a foreign program added it", "192.0.2.9", undefined, { obstacle: "192.0.2.9 is on eth0; Plumbline did not put it there" }],
+])("the interfaces of an address are known %s", (_, address, interfaces, expected) => {
   expect(selectInterfaces(wanted(address, interfaces), links, ["192.0.2.5"])).toMatchObject(expected);
 });
 
-test("a Service of which one address has no interface is left to others as a whole, and others are not", () => {
+test("a Service with one address without an interface is left to others as a whole", () => {
   const all = [
     wanted("192.0.2.1"),
     wanted("2001:db8::1"),
@@ -56,6 +56,6 @@ test("a Service of which one address has no interface is left to others as a who
   expect([...withoutInterface(all, links)]).toEqual(["192.0.2.1", "2001:db8::1", "192.0.2.3"]);
 });
 
-test("what somebody else has put on an interface is left to nobody: it would answer all the same", () => {
+test("a foreign address on an interface is not left to others: it would answer anyway", () => {
   expect([...withoutInterface([wanted("192.0.2.9")], links)]).toEqual([]);
 });

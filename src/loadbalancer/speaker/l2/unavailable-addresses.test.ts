@@ -3,18 +3,18 @@ import { unavailableAddresses, isAbout, isSame, NONE } from "./unavailable-addre
 
 const addresses = (count: number) => new Set(Array.from({ length: count }, (_, at) => `192.0.2.${at}`));
 
-test("what a node says of a few addresses is about these and no others", () => {
+test("a few unavailable addresses are listed exactly", () => {
   const inability = unavailableAddresses(new Set(["192.0.2.1", "2001:db8::1"]));
   expect(["192.0.2.1", "2001:db8::1", "192.0.2.2"].map((address) => isAbout(inability, address))).toEqual([true, true, false]);
   expect(isAbout(NONE, "192.0.2.1")).toBe(false);
 });
 
-test("of more than fit into a datagram all are meant", () => {
+test("more addresses than fit into a datagram mean all", () => {
   expect(isAbout(unavailableAddresses(addresses(20)), "198.51.100.1")).toBe(false);
   expect(isAbout(unavailableAddresses(addresses(21)), "198.51.100.1")).toBe(true);
 });
 
-test("the order in which addresses are named makes no difference", () => {
+test("the order of the addresses does not matter", () => {
   expect(isSame(unavailableAddresses(new Set(["192.0.2.1", "192.0.2.2"])), unavailableAddresses(new Set(["192.0.2.2", "192.0.2.1"])))).toBe(
     true,
   );
