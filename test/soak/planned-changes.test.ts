@@ -12,7 +12,7 @@ import { createLog } from "../../src/kube/log.ts";
 vi.setConfig({ testTimeout: 900_000, hookTimeout: 600_000 });
 
 const PATIENCE = { timeout: 300_000, interval: 200 };
-const LOOK_EVERY_MS = 100;
+const READ_EVERY_MS = 100;
 /** Longer than an observation counts, so that what is not observed again is seen to be unknown. */
 const WATCHED_MS = 40_000;
 const NODES = ["node1", "node2", "node3"];
@@ -55,14 +55,14 @@ afterAll(async () => {
 
 /** All alarms from the change until it is long over, and that none is left. */
 async function alarmsDuring(change: () => Promise<unknown>): Promise<string[]> {
-  const seen = new Set<string>();
+  const raised = new Set<string>();
   const watched = AbortSignal.timeout(WATCHED_MS);
   await change();
   while (!watched.aborted || alarms().length > 0) {
-    for (const text of alarms()) seen.add(text);
-    await sleep(LOOK_EVERY_MS, undefined, { signal });
+    for (const text of alarms()) raised.add(text);
+    await sleep(READ_EVERY_MS, undefined, { signal });
   }
-  return [...seen];
+  return [...raised];
 }
 
 const label = (name: string, value: string | null) =>

@@ -5,7 +5,7 @@ import { printRanges } from "./overlay-map.ts";
 /** Reasons of `status.overlay.failing[]`. */
 type OverlayReason = "NoAnswerInVNI" | "NoEVPNRoute" | "NoPath" | "NoAnswer" | "TooLarge" | "Loss";
 
-export interface FailingPath {
+interface FailingPath {
   readonly node: string;
   readonly reason: OverlayReason;
   readonly vnis?: string;
