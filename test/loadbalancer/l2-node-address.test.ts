@@ -13,6 +13,8 @@ const VIPS = [VIP, VIP6];
 const patience = { timeout: 60_000, interval: 50 };
 /** The process for frames answers when the machine has time for it. */
 const ROUND_S = 1;
+/** That long the process for frames answers without the agent. */
+const LEASE_S = 3;
 
 let nodeAddress: string;
 beforeAll(async () => void (nodeAddress = await nodeAddressBinary(progressOn(process.stderr))));
@@ -142,6 +144,8 @@ test.concurrent("a node whose processes were all stopped probes on resume for ad
   a.signal("SIGSTOP");
   for (const vip of VIPS) await b.is(vip, "holding");
   for (const one of answers) await one.from(b.station.mac);
+  // A node that resumes before its lease has ended answers until it hears of the other.
+  await new Promise((resolve) => setTimeout(resolve, LEASE_S * 1_000));
   a.signal("SIGCONT");
   a.signalWire("SIGCONT");
   for (const vip of VIPS) await b.is(vip, "standby");
