@@ -171,11 +171,15 @@ describe("an agent", () => {
         forbidden,
       ],
       ["delete a check", () => checks.delete(mine, { signal }), forbidden],
-      ["write the status of another node's", () => checks.patchStatus(theirs, empty, { signal }), denied("of its own node")],
+      [
+        "write the status of another node's",
+        () => checks.patchStatus(theirs, empty, { signal }),
+        denied("whose annotation plumbline.dev/node is its own node"),
+      ],
       [
         "claim it while writing",
         () => checks.patchStatus(theirs, { ...empty, metadata: { annotations: { "plumbline.dev/node": "worker0" } } }, { signal }),
-        denied("of its own node"),
+        denied("whose annotation plumbline.dev/node is its own node"),
       ],
       ["write a status elsewhere", () => checks.patchStatus({ name: "shops", namespace: "shop" }, empty, { signal }), forbidden],
       ["read checks elsewhere", () => checks.list({ namespace: "shop", signal }), forbidden],
@@ -242,24 +246,28 @@ describe("a sidecar", () => {
       [
         "update a foreign Lease",
         () => leases.replace({ ...election, spec: { holderIdentity: "web-1" } }, { signal }),
-        denied("no Lease but check-<pod>"),
+        denied("only Lease check-<pod>"),
       ],
       [
         "create a foreign Lease",
         () => leases.create({ metadata: { name: "new-election", namespace: "shop" }, spec: {} }, { signal }),
-        denied("no Lease but check-<pod>"),
+        denied("only Lease check-<pod>"),
       ],
-      ["create a Lease for another pod", () => leases.create(leaseOf("web-3"), { signal }), denied("its own")],
-      ["renew another's Lease", () => leases.replace({ ...stolen, spec: { holderIdentity: "web-1" } }, { signal }), denied("its own")],
+      ["create a Lease for another pod", () => leases.create(leaseOf("web-3"), { signal }), denied("only Lease check-<pod>")],
+      [
+        "renew another's Lease",
+        () => leases.replace({ ...stolen, spec: { holderIdentity: "web-1" } }, { signal }),
+        denied("only Lease check-<pod>"),
+      ],
       [
         "take another's Lease over",
         () => leases.replace({ ...stolen, metadata: { ...stolen.metadata, annotations: { "plumbline.dev/pod": "web-1" } } }, { signal }),
-        denied("(take over|no Lease but check-<pod>)"),
+        denied("(take over|only Lease check-<pod>)"),
       ],
       [
         "take it over without its label",
         () => leases.replace({ ...stolen, metadata: { ...stolen.metadata, labels: {} } }, { signal }),
-        denied("its own"),
+        denied("only Lease check-<pod>"),
       ],
       ["read secrets", () => client.resource(Secret).list({ namespace: "shop", signal }), forbidden],
     ];
@@ -287,7 +295,7 @@ describe("a sidecar", () => {
     const checks = client.resource(PodNetworkConnectivityCheck);
     await checks.patchStatus({ name: "others", namespace: "shop" }, empty, { signal });
     const lease = (name: string) => client.resource(Lease).create({ metadata: { name, namespace: "shop" }, spec: {} }, { signal });
-    expect(await failureOf(lease("kube-scheduler"))).toMatch(/no Lease but check-<pod>/);
+    expect(await failureOf(lease("kube-scheduler"))).toMatch(/only Lease check-<pod>/);
     await lease("check-web-node1");
     expect(await failureOf(checks.patchStatus({ name: "elsewhere", namespace: "elsewhere" }, empty, { signal }))).toBe(forbidden);
     client.close();

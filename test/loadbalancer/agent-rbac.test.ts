@@ -210,7 +210,7 @@ const report = (name: string, node: string, namespace = "shop") => ({ metadata: 
 
 describe("forbidden for an agent", () => {
   const forbidden = expect.objectContaining({ code: "Forbidden" }) as Error;
-  const denied = expect.objectContaining({ code: "Invalid", message: expect.stringContaining("of its own node") as string }) as Error;
+  const denied = expect.objectContaining({ code: "Invalid", message: expect.stringContaining("is its own node") as string }) as Error;
 
   test("writing Services and configuration, and reading Secrets of other namespaces", async () => {
     await create(Service, "api", { type: "LoadBalancer", ports: [{ port: 80 }] }, "shop");
