@@ -1,7 +1,7 @@
+import { nodeAnnotation } from "../../src/api/annotations.ts";
 import type { Kind, ObjectMeta } from "../../src/api/kind.ts";
 import { ConnectivityMesh } from "../../src/api/connectivity/connectivity-mesh.ts";
 import { PodNetworkConnectivityCheck } from "../../src/api/connectivity/pod-network-connectivity-check.ts";
-import { nodeAnnotation } from "../../src/kube/members/agent-lease.ts";
 import { NAMESPACE } from "../cli/api.ts";
 import { type Expectation, type Fault, DETECTION_LIMIT_MS } from "./fault.ts";
 import { applied, type Made } from "./resources.ts";

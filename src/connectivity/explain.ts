@@ -10,7 +10,6 @@ import {
   type HealthStatement,
   type Component,
 } from "../api/health.ts";
-import { nodeAnnotation } from "../kube/members/agent-lease.ts";
 import { agentComponent, notReportingAgent } from "../kube/members/agent-health.ts";
 import { reachableOf, lastResultOf } from "./history/activity.ts";
 import { isPartial, lastReportOf } from "./history/from-status.ts";
@@ -23,7 +22,7 @@ import {
   isReached,
   type UnreachedNodes,
 } from "./explain-causes.ts";
-import { meshAnnotation, retiredAnnotation, sourceNodeAnnotation, targetNodeAnnotation } from "../api/annotations.ts";
+import { meshAnnotation, nodeAnnotation, retiredAnnotation, sourceNodeAnnotation, targetNodeAnnotation } from "../api/annotations.ts";
 import { Node } from "../api/core/node.ts";
 import { type CommonCause, commonCauses } from "./analysis/common-cause.ts";
 import { zonesOf, type CheckResult, resultOf } from "./analysis/check-result.ts";

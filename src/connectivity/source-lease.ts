@@ -1,21 +1,20 @@
+import { componentLabel, sourcePodAnnotation } from "../api/annotations.ts";
 import type { Lease } from "../api/core/lease.ts";
 import { objectName, MAX_NAME_LENGTH } from "../api/object-name.ts";
-import { componentLabel } from "../kube/members/agent-lease.ts";
 import type { Cache } from "../kube/cache/cache.ts";
 
 /** The Lease of a probing pod, in the pod's namespace. */
 
-const podAnnotation = "plumbline.dev/pod";
 const component = "check-source";
 export const sourceSelector = `${componentLabel}=${component}`;
 
 export function sourceLease(pod: string): { name: string; labels: Record<string, string>; annotations: Record<string, string> } {
-  return { name: leaseName(pod), labels: { [componentLabel]: component }, annotations: { [podAnnotation]: pod } };
+  return { name: leaseName(pod), labels: { [componentLabel]: component }, annotations: { [sourcePodAnnotation]: pod } };
 }
 
 /** `namespace/pod`; undefined for an unrelated Lease. */
 export function sourceOfLease({ metadata }: Lease): string | undefined {
-  const pod = metadata.annotations?.[podAnnotation];
+  const pod = metadata.annotations?.[sourcePodAnnotation];
   return pod !== undefined && leaseName(pod) === metadata.name ? `${metadata.namespace}/${pod}` : undefined;
 }
 

@@ -1,5 +1,5 @@
+import { nodeAnnotation } from "../api/annotations.ts";
 import { type PodNetworkConnectivityCheck, sourceOf } from "../api/connectivity/pod-network-connectivity-check.ts";
-import { nodeAnnotation } from "../kube/members/agent-lease.ts";
 
 type Check = PodNetworkConnectivityCheck;
 

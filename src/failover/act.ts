@@ -1,3 +1,4 @@
+import { failoverFinalizer } from "../api/annotations.ts";
 import { FailoverPolicy, type FailoverToken } from "../api/failover/failover-policy.ts";
 import { keyOf, type KubeObject } from "../api/kind.ts";
 import type { KubeClient } from "../kube/client/client.ts";
@@ -8,9 +9,6 @@ import type { WatchedKind } from "./observe/watched-kinds.ts";
 import type { SwitchPlan, SwitchStep, PlannedWrite } from "./steps/step.ts";
 import type { PolicyFailure } from "./policy/failure.ts";
 import { isVolumeKind } from "./policy/managed.ts";
-
-/** Set on a policy while a switch is running, so that it cannot be deleted halfway. */
-const finalizer = "plumbline.dev/failover";
 
 export interface WriteResult {
   readonly failures: readonly PolicyFailure[];
@@ -57,7 +55,7 @@ export function stillFailingWrites(failures: readonly PolicyFailure[], { steps }
 }
 
 export function hasFinalizer({ metadata }: FailoverPolicy): boolean {
-  return metadata.finalizers?.includes(finalizer) === true;
+  return metadata.finalizers?.includes(failoverFinalizer) === true;
 }
 
 /**
@@ -145,14 +143,14 @@ class WritePass implements WriteResult {
   }
 
   async hold(policy: FailoverPolicy): Promise<FailoverPolicy> {
-    const finalizers = [...(policy.metadata.finalizers ?? []), finalizer];
-    return this.#orFailure(policy, `add finalizer ${finalizer}`, () => this.#finalizers(policy, finalizers));
+    const finalizers = [...(policy.metadata.finalizers ?? []), failoverFinalizer];
+    return this.#orFailure(policy, `add finalizer ${failoverFinalizer}`, () => this.#finalizers(policy, finalizers));
   }
 
   async release(policy: FailoverPolicy): Promise<void> {
     await this.#finalizers(
       policy,
-      (policy.metadata.finalizers ?? []).filter((one) => one !== finalizer),
+      (policy.metadata.finalizers ?? []).filter((one) => one !== failoverFinalizer),
     );
   }
 

@@ -1,6 +1,7 @@
+import { consentAnnotation } from "../api/annotations.ts";
 import { expect, test } from "vitest";
 import type { FailoverPolicy } from "../api/failover/failover-policy.ts";
-import { actsEverywhere, CONSENT, foreignNamespaces } from "./consent.ts";
+import { actsEverywhere, foreignNamespaces } from "./consent.ts";
 import { plan } from "./plan.ts";
 import { report } from "./report.ts";
 import { deployment, named, NOW, policy } from "./testing/fixtures.ts";
@@ -13,7 +14,7 @@ const both: Partial<FailoverPolicy["spec"]> = { managedResources: [own, foreign]
 
 /** A site with a Deployment in each of two namespaces, where kube-system says this of other namespaces' policies. */
 function site(consent?: string): FakeSite {
-  const annotations = consent === undefined ? {} : { annotations: { [CONSENT]: consent } };
+  const annotations = consent === undefined ? {} : { annotations: { [consentAnnotation]: consent } };
   return new FakeSite()
     .put("Namespace", { metadata: { name: "shop" } }, { metadata: { name: "kube-system", ...annotations } })
     .put("Deployment", deployment("web"), deployment("coredns", {}, { namespace: "kube-system" }));

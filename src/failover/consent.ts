@@ -1,12 +1,10 @@
+import { consentAnnotation } from "../api/annotations.ts";
 import type { FailoverPolicy, Role } from "../api/failover/failover-policy.ts";
 import { keyOf } from "../api/kind.ts";
 import type { ObservedPolicy } from "./observe/observed.ts";
 import type { ForeignNamespace } from "./steps/step.ts";
 import type { Managed } from "./policy/managed.ts";
 import { type PolicyFailure, policyFailure } from "./policy/failure.ts";
-
-/** On a Namespace: which policies of other namespaces may switch what is in it, as `shop/web, billing/*`. */
-export const CONSENT = "plumbline.dev/failover-policies";
 
 /** `everywhere` is a list of namespaces, or `*`. */
 export function actsEverywhere({ metadata }: FailoverPolicy, everywhere: readonly string[] = []): boolean {
@@ -62,11 +60,11 @@ function blockerBy(observed: ObservedPolicy, name: string): Blocker | undefined 
     const message = `Cannot read whether Namespace ${name} consents to FailoverPolicy ${policy}: ${why}`;
     return { reason: "code" in result && result.code === "Forbidden" ? "Forbidden" : "ReadFailed", message, class: "Transient" };
   }
-  const text = result.found.find(({ metadata }) => metadata.name === name)?.metadata.annotations?.[CONSENT];
+  const text = result.found.find(({ metadata }) => metadata.name === name)?.metadata.annotations?.[consentAnnotation];
   if (text !== undefined && consents(text, observed.policy)) return undefined;
   const wanted = [...(text === undefined ? [] : entriesOf(text)), policy].join(", ");
-  const detail = text === undefined ? "" : `, whose annotation ${CONSENT} does not name it`;
-  const message = `FailoverPolicy ${policy} may not switch resources in namespace ${name}${detail}. To allow it: kubectl annotate --overwrite namespace ${name} '${CONSENT}=${wanted}'`;
+  const detail = text === undefined ? "" : `, whose annotation ${consentAnnotation} does not name it`;
+  const message = `FailoverPolicy ${policy} may not switch resources in namespace ${name}${detail}. To allow it: kubectl annotate --overwrite namespace ${name} '${consentAnnotation}=${wanted}'`;
   return { reason: "NotPermitted", message, class: "Permanent" };
 }
 

@@ -1,7 +1,7 @@
+import { priorStateAnnotation } from "../api/annotations.ts";
 import { secondsBetween } from "../util/duration.ts";
 import type { FailoverStatus } from "../api/failover/failover-policy.ts";
 import type { EventText } from "../kube/events/event-correlator.ts";
-import { PRIOR } from "./steps/prior-annotation.ts";
 
 type Transition = NonNullable<FailoverStatus["transition"]>;
 
@@ -65,7 +65,7 @@ function leftStoppedEvents(before: FailoverStatus | undefined, after: FailoverSt
   const [first, ...others] = resourcesOf(before).filter(({ resource, state }) => !named.has(resource) && STOPPED.has(state));
   if (!first) return [];
   const what = `${first.resource} (${first.state})${others.length > 0 ? ` and ${others.length} more are` : " is"}`;
-  const message = `${what} no longer in the policy and stays stopped; annotation ${PRIOR} has its prior state`;
+  const message = `${what} no longer in the policy and stays stopped; annotation ${priorStateAnnotation} has its prior state`;
   return [{ type: "Warning", reason: "ResourceLeftStopped", message }];
 }
 

@@ -1,3 +1,4 @@
+import { nodeAnnotation } from "../api/annotations.ts";
 import type { Node } from "../api/core/node.ts";
 import { Secret } from "../api/core/secret.ts";
 import { L2VNI } from "../api/openpe/l2vni.ts";
@@ -16,7 +17,6 @@ import type { Manager } from "../kube/controller/manager.ts";
 import { ChannelSource, changesOf } from "../kube/controller/source.ts";
 import type { EventRecorder } from "../kube/events/events.ts";
 import type { Log } from "../kube/log.ts";
-import { nodeAnnotation } from "../kube/members/agent-lease.ts";
 import { Overlay, type OverlayOptions } from "./overlay.ts";
 import { apiAnswers } from "./protected-interfaces.ts";
 import { countPass, routerChanges, routerFrrRestarts } from "./metrics.ts";

@@ -1,9 +1,9 @@
+import { consentAnnotation } from "../../src/api/annotations.ts";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Namespace } from "../../src/api/core/namespace.ts";
 import { FailoverPolicy, type FailoverStatus, type Role } from "../../src/api/failover/failover-policy.ts";
-import { CONSENT } from "../../src/failover/consent.ts";
 import { Cache } from "../../src/kube/cache/cache.ts";
 import { type CommandResult, LAUNCHER } from "../support/command-line.ts";
 import { SERVERS, type CommandLineServer } from "../support/servers.ts";
@@ -131,7 +131,7 @@ describe.each(SERVERS)("on %s", (_name, start) => {
     expect(rejected.stderr).toContain("2 of 3 policies are rejected; nothing was changed; --skip-refused switches the others:\n");
     expect(rejected.stderr).toContain("FailoverPolicy refused/wrong:\n  FailoverPolicy refused/wrong: Invalid: spec.managedResources: ");
     expect(rejected.stderr).toContain(
-      `Deployment kube-system/coredns: NotPermitted: spec.managedResources[0].namespace: FailoverPolicy refused/far may not switch resources in namespace kube-system. To allow it: kubectl annotate --overwrite namespace kube-system '${CONSENT}=refused/far'`,
+      `Deployment kube-system/coredns: NotPermitted: spec.managedResources[0].namespace: FailoverPolicy refused/far may not switch resources in namespace kube-system. To allow it: kubectl annotate --overwrite namespace kube-system '${consentAnnotation}=refused/far'`,
     );
     expect(await desired(namespace)).toEqual({ good: "primary", wrong: "primary", far: "primary" });
 

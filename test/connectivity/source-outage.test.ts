@@ -1,3 +1,4 @@
+import { nodeAnnotation } from "../../src/api/annotations.ts";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -21,7 +22,6 @@ import { KubeClient } from "../../src/kube/client/client.ts";
 import { Manager } from "../../src/kube/controller/manager.ts";
 import { EventRecorder } from "../../src/kube/events/events.ts";
 import { createLog } from "../../src/kube/log.ts";
-import { nodeAnnotation } from "../../src/kube/members/agent-lease.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
 import { CuttingProxy } from "../support/disconnecting-proxy.ts";
 import { Listener } from "./fixtures/listener.ts";

@@ -1,3 +1,4 @@
+import { consentAnnotation } from "../../src/api/annotations.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { accessAs } from "../../lab/kube/identities.ts";
 import { VolumeReplication } from "../../lab/sites/kinds.ts";
@@ -10,7 +11,6 @@ import { Pod } from "../../src/api/core/pod.ts";
 import { Secret } from "../../src/api/core/secret.ts";
 import { FailoverPolicy } from "../../src/api/failover/failover-policy.ts";
 import { builtinKind, type KubeObject } from "../../src/api/kind.ts";
-import { CONSENT } from "../../src/failover/consent.ts";
 import { addFailover } from "../../src/failover/policy-controller.ts";
 import type { ClusterAccess } from "../../src/kube/client/access.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
@@ -168,7 +168,7 @@ test("a policy acts in another namespace once that consents, and until then writ
 
   await site.client
     .resource(Namespace)
-    .patch({ name: namespace }, { metadata: { annotations: { [CONSENT]: `${elsewhere}/*` } } }, { signal });
+    .patch({ name: namespace }, { metadata: { annotations: { [consentAnnotation]: `${elsewhere}/*` } } }, { signal });
   const { foreignNamespaces } = await policies.complete(elsewhere, 1);
   expect(foreignNamespaces).toEqual([{ name: namespace, permitted: true }]);
   expect(controller.changes).toEqual(["Deployment web"]);

@@ -1,3 +1,4 @@
+import { componentLabel, nodeAnnotation } from "../../src/api/annotations.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { EndpointSlice } from "../../src/api/core/endpoint-slice.ts";
 import { Lease } from "../../src/api/core/lease.ts";
@@ -9,7 +10,7 @@ import { L2Advertisement } from "../../src/api/metallb/l2-advertisement.ts";
 import { ServiceL2Status } from "../../src/api/metallb/service-l2-status.ts";
 import { ServiceBGPStatus } from "../../src/api/metallb/service-bgp-status.ts";
 import { microTime } from "../../src/api/time.ts";
-import { agentLeaseName, componentLabel, nodeAnnotation } from "../../src/kube/members/agent-lease.ts";
+import { agentLeaseName } from "../../src/kube/members/agent-lease.ts";
 import { BalancedCluster, eventually, METALLB, type Running } from "./fixtures/balanced-cluster.ts";
 
 const { signal } = new AbortController();

@@ -1,3 +1,4 @@
+import { nodeAnnotation } from "../../src/api/annotations.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { accessAs } from "../../lab/kube/identities.ts";
 import { ConfigMap } from "../../src/api/core/config-map.ts";
@@ -13,7 +14,6 @@ import { ConfigurationStatus } from "../../src/api/metallb/configuration-status.
 import { IPAddressPool } from "../../src/api/metallb/ip-address-pool.ts";
 import { ServiceBGPStatus } from "../../src/api/metallb/service-bgp-status.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
-import { nodeAnnotation } from "../../src/kube/members/agent-lease.ts";
 import { BalancedCluster, eventually, METALLB } from "./fixtures/balanced-cluster.ts";
 import { forbiddenRequests } from "../support/errors.ts";
 

@@ -1,3 +1,4 @@
+import { nodeAnnotation } from "../../src/api/annotations.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { Namespace } from "../../src/api/core/namespace.ts";
@@ -8,7 +9,6 @@ import { Community } from "../../src/api/metallb/community.ts";
 import { ConfigurationState } from "../../src/api/metallb/configuration-state.ts";
 import { ConfigurationStatus } from "../../src/api/metallb/configuration-status.ts";
 import { IPAddressPool } from "../../src/api/metallb/ip-address-pool.ts";
-import { nodeAnnotation } from "../../src/kube/members/agent-lease.ts";
 import { BalancedCluster, eventually, METALLB, type Running } from "./fixtures/balanced-cluster.ts";
 
 const { signal } = new AbortController();

@@ -4,13 +4,12 @@ import { Node } from "../../api/core/node.ts";
 import { Pod } from "../../api/core/pod.ts";
 import { objectName, MAX_NAME_LENGTH } from "../../api/object-name.ts";
 import type { Kind, KubeObject } from "../../api/kind.ts";
-import { meshAnnotation, sourceNodeAnnotation } from "../../api/annotations.ts";
+import { meshAnnotation, nodeAnnotation, sourceNodeAnnotation } from "../../api/annotations.ts";
 import { isRetired } from "../../connectivity/mesh/steps.ts";
 import { zonesOf, type Zones, resultOf } from "../../connectivity/analysis/check-result.ts";
 import { type CheckWithOutages, outageWindows } from "../../connectivity/analysis/outage-window.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
-import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
 import { type ConnectionOptions, withReadSource } from "../shared/connection.ts";
 import { CliError, EXIT } from "../shared/exit.ts";
 

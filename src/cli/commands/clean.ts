@@ -1,3 +1,4 @@
+import { nodeAnnotation } from "../../api/annotations.ts";
 import { type Command, Option } from "commander";
 import { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
 import { Lease } from "../../api/core/lease.ts";
@@ -15,7 +16,7 @@ import { nodeOf } from "../../connectivity/source-of-check.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
 import { sleep } from "../../util/sleep.ts";
-import { agentSelector, CONTROLLER_LEASE, nodeAnnotation, nodeOfLease } from "../../kube/members/agent-lease.ts";
+import { agentSelector, CONTROLLER_LEASE, nodeOfLease } from "../../kube/members/agent-lease.ts";
 import { setCondition, withTransitionTimes } from "../../kube/status/conditions.ts";
 import { announcedType } from "../../loadbalancer/status/announced-condition.ts";
 import { configurationStateName } from "../../loadbalancer/status/configuration-state.ts";

@@ -1,8 +1,9 @@
+import { forgetPeerAnnotation } from "../../api/annotations.ts";
 import { withoutEndMark } from "../../util/text.ts";
 import { type Command, Option } from "commander";
 import { FailoverPolicy } from "../../api/failover/failover-policy.ts";
 import { Peers } from "../../failover/token/peers.ts";
-import { FORGET_PEER, type PeerView } from "../../failover/token/token.ts";
+import { type PeerView } from "../../failover/token/token.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
 import { print, printError } from "../../kube/printable.ts";
@@ -112,7 +113,7 @@ export function whyNot(
 async function forget(client: KubeClient, policy: FailoverPolicy, reason: string, signal: AbortSignal): Promise<void> {
   const { name, namespace = "", uid = "", resourceVersion = "" } = policy.metadata;
   const value = JSON.stringify({ uid, epoch: policy.status?.token?.epoch ?? 0, reason });
-  const patch = { metadata: { annotations: { [FORGET_PEER]: value } }, spec: { peer: null, force: null } };
+  const patch = { metadata: { annotations: { [forgetPeerAnnotation]: value } }, spec: { peer: null, force: null } };
   try {
     await client.resource(FailoverPolicy).patch({ name, namespace }, patch, { resourceVersion, signal });
   } catch (error) {

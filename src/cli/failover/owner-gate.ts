@@ -1,3 +1,4 @@
+import { suspendedOwnersAnnotation } from "../../api/annotations.ts";
 import type { FailoverPolicy, Role } from "../../api/failover/failover-policy.ts";
 import { isExempt, type Owner, ownersOf, titleOf } from "../../failover/policy/owners.ts";
 import type { ServedKinds } from "../../failover/observe/served-kinds.ts";
@@ -7,9 +8,6 @@ import { printError } from "../../kube/printable.ts";
 import { CliError, EXIT } from "../shared/exit.ts";
 import { isSuspended, readOwner, type ReadOwner, resumeCommand, suspendOwner, type SuspendedOwner, whenItReverts } from "./owner-object.ts";
 import { type PolicyFailure, policyFailure } from "../../failover/policy/failure.ts";
-
-/** Records what `failover switch` suspended, so that a later command can say how to resume it. */
-const SUSPENDED = "plumbline.dev/failover-suspended-owners";
 
 const GIT_FIRST = "Change desiredState in Git first and add --owner-is-changed";
 
@@ -104,14 +102,14 @@ async function stillSuspended(
   policy: FailoverPolicy,
   signal: AbortSignal,
 ): Promise<SuspendedOwner[]> {
-  const known = remembered(policy.metadata.annotations?.[SUSPENDED]);
+  const known = remembered(policy.metadata.annotations?.[suspendedOwnersAnnotation]);
   const read = await Promise.all(known.map((owner) => readOwner(client, served, { ...owner, mark: "" }, signal)));
   return known.filter((_owner, at) => read[at] && isSuspended(read[at]));
 }
 
 function memory(policy: FailoverPolicy, owners: readonly SuspendedOwner[]): Record<string, string | null> {
-  if (owners.length > 0) return { [SUSPENDED]: JSON.stringify(owners) };
-  return policy.metadata.annotations?.[SUSPENDED] === undefined ? {} : { [SUSPENDED]: null };
+  if (owners.length > 0) return { [suspendedOwnersAnnotation]: JSON.stringify(owners) };
+  return policy.metadata.annotations?.[suspendedOwnersAnnotation] === undefined ? {} : { [suspendedOwnersAnnotation]: null };
 }
 
 function remembered(text: string | undefined): SuspendedOwner[] {

@@ -2,11 +2,10 @@ import { ConnectivityMesh } from "../../api/connectivity/connectivity-mesh.ts";
 import { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
 import { Service } from "../../api/core/service.ts";
 import type { Kind, KubeObject } from "../../api/kind.ts";
-import { allowAnnotation } from "../../api/annotations.ts";
+import { allowAnnotation, nodeAnnotation } from "../../api/annotations.ts";
 import { allowsMeshesOf } from "../../connectivity/mesh/targets.ts";
 import { forbiddenReason } from "../../connectivity/probe/special-addresses.ts";
 import { parseTarget } from "../../connectivity/probe/target.ts";
-import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
 import type { LintFailure, LintWarning } from "./rules.ts";
 
 /** Where nodes may be sources, unless Plumbline was given another namespace. */

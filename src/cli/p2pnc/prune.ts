@@ -1,11 +1,10 @@
 import { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
 import { stripCheck } from "../../connectivity/history/activity.ts";
-import { meshAnnotation } from "../../api/annotations.ts";
+import { meshAnnotation, nodeAnnotation } from "../../api/annotations.ts";
 import { Pruner } from "../../connectivity/pruner.ts";
 import { Manager } from "../../kube/controller/manager.ts";
 import { EventRecorder } from "../../kube/events/events.ts";
 import { createLog } from "../../kube/log.ts";
-import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
 import { type ClusterOptions, connectToCluster } from "../shared/connection.ts";
 import type { LogLevel } from "../shared/log-level.ts";
 

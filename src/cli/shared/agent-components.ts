@@ -1,3 +1,4 @@
+import { nodeAnnotation } from "../../api/annotations.ts";
 import { join } from "node:path";
 import { ConfigMap } from "../../api/core/config-map.ts";
 import { Node } from "../../api/core/node.ts";
@@ -10,7 +11,7 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import type { Manager } from "../../kube/controller/manager.ts";
 import { EventRecorder } from "../../kube/events/events.ts";
 import type { Log } from "../../kube/log.ts";
-import { CONTROLLER_LEASE, nodeAnnotation, nodeLabel } from "../../kube/members/agent-lease.ts";
+import { CONTROLLER_LEASE, nodeLabel } from "../../kube/members/agent-lease.ts";
 import { heartbeat, reportWaiting } from "../../kube/members/heartbeat.ts";
 import { agentsBefore, membersName } from "../../kube/members/members.ts";
 import { loadSigningKey, type SigningKey } from "../../kube/members/signing-key.ts";

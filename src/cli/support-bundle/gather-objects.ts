@@ -1,3 +1,4 @@
+import { componentLabel } from "../../api/annotations.ts";
 import { ConfigMap } from "../../api/core/config-map.ts";
 import { DaemonSet } from "../../api/core/daemon-set.ts";
 import { Deployment } from "../../api/core/deployment.ts";
@@ -19,7 +20,6 @@ import { ServedKinds } from "../../failover/observe/served-kinds.ts";
 import { servedKind } from "../../failover/observe/reader.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError, type KubeError } from "../../kube/client/error.ts";
-import { componentLabel } from "../../kube/members/agent-lease.ts";
 import { membersName } from "../../kube/members/members.ts";
 import type { Missing } from "./manifest.ts";
 

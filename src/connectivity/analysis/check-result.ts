@@ -1,10 +1,9 @@
 import { type PodNetworkConnectivityCheck, sourceOf } from "../../api/connectivity/pod-network-connectivity-check.ts";
 import { keyOf } from "../../api/kind.ts";
-import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
 import { lastResultOf } from "../history/activity.ts";
 import { fromStatus } from "../history/from-status.ts";
 import { historyState } from "../history/reduce.ts";
-import { sourceNodeAnnotation, targetAnnotation, targetNodeAnnotation } from "../../api/annotations.ts";
+import { nodeAnnotation, sourceNodeAnnotation, targetAnnotation, targetNodeAnnotation } from "../../api/annotations.ts";
 import { parseTarget } from "../probe/target.ts";
 import { NO_RESULT_MS } from "../history/stale.ts";
 import { failureText } from "./labels.ts";

@@ -11,10 +11,9 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import { controller, type Result, type Runnable } from "../../kube/controller/controller.ts";
 import { ChannelSource, changesOf, type Source } from "../../kube/controller/source.ts";
 import type { Log } from "../../kube/log.ts";
-import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
 import { WriteBudget } from "../../kube/status/budget.ts";
 import type { StatusWriter } from "../../kube/status/status-writer.ts";
-import { checkpointAnnotation } from "../../api/annotations.ts";
+import { checkpointAnnotation, nodeAnnotation } from "../../api/annotations.ts";
 import { act, type StepError } from "./act.ts";
 import {
   checkpointSeconds,

@@ -2,9 +2,10 @@ import type { ConnectivityMesh } from "../../api/connectivity/connectivity-mesh.
 import { type PodNetworkConnectivityCheck, sourceOf } from "../../api/connectivity/pod-network-connectivity-check.ts";
 import { metaTime } from "../../api/time.ts";
 import {
-  meshAnnotation,
-  retiredAnnotation,
   checkpointAnnotation,
+  meshAnnotation,
+  nodeAnnotation,
+  retiredAnnotation,
   sourceNodeAnnotation,
   targetAnnotation,
   targetNodeAnnotation,
@@ -13,7 +14,7 @@ import type { MeshPlan } from "./plan.ts";
 import type { DesiredCheck } from "./desired-check.ts";
 import { LONGEST_CHECKPOINT_MS } from "../history/stale.ts";
 import { objectName, MAX_NAME_LENGTH } from "../../api/object-name.ts";
-import { nodeAnnotation, nodeLabel } from "../../kube/members/agent-lease.ts";
+import { nodeLabel } from "../../kube/members/agent-lease.ts";
 
 export interface PlannedMesh {
   readonly mesh: ConnectivityMesh;

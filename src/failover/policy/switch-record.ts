@@ -1,10 +1,8 @@
+import { switchedAnnotation } from "../../api/annotations.ts";
 import type { FailoverPolicy, Role } from "../../api/failover/failover-policy.ts";
 import type { KubeObject } from "../../api/kind.ts";
 import { ownersOf, titleOf } from "./owners.ts";
 import { type PolicyFailure, policyFailure } from "./failure.ts";
-
-/** The role that a person last requested with `failover switch`. Git does not know the annotation, so applying Git does not remove it. */
-const SWITCHED = "plumbline.dev/failover-switched";
 
 interface SwitchRecord {
   readonly to: Role;
@@ -31,18 +29,18 @@ const MANAGERS: Readonly<Record<string, readonly string[]>> = {
 
 export function switchedBy(to: Role, at: Date, ownerIsChanged: boolean): Record<string, string> {
   const record: SwitchRecord = { to, at: at.toISOString(), ...(ownerIsChanged && { ownerIsChanged }) };
-  return { [SWITCHED]: JSON.stringify(record) };
+  return { [switchedAnnotation]: JSON.stringify(record) };
 }
 
 /** Whether the policy has another role than a person requested. Only `metadata.managedFields` says by whom, and caches drop them. */
 export function differsFromSwitch({ metadata, spec }: FailoverPolicy): boolean {
-  const record = recordOf(metadata.annotations?.[SWITCHED]);
+  const record = recordOf(metadata.annotations?.[switchedAnnotation]);
   return record !== undefined && !record.ownerIsChanged && record.to !== spec.desiredState;
 }
 
 /** A change by another person is no revert. */
 export function revertOf(policy: FailoverPolicy): Revert | undefined {
-  const record = recordOf(policy.metadata.annotations?.[SWITCHED]);
+  const record = recordOf(policy.metadata.annotations?.[switchedAnnotation]);
   const manager = gitOpsManagerOf(policy);
   if (!record || manager === undefined || !differsFromSwitch(policy) || isSuperseded(policy, record)) return undefined;
   return { to: record.to, at: record.at, manager };

@@ -1,3 +1,4 @@
+import { epochAnnotation, priorStateAnnotation } from "../../api/annotations.ts";
 import type { Role } from "../../api/failover/failover-policy.ts";
 import type { Kind, KubeObject } from "../../api/kind.ts";
 import type { Application, ApplicationSet, Automated } from "../observe/external-kinds.ts";
@@ -13,7 +14,7 @@ import {
   waitFor,
   type ResourceRead,
 } from "./resources.ts";
-import { EPOCH, PRIOR, readPrior, priorAnnotation, stamp } from "./prior-annotation.ts";
+import { readPrior, priorAnnotation, stamp } from "./prior-annotation.ts";
 import type { ObservedPolicy } from "../observe/observed.ts";
 import { isNamed, ownersOf } from "../policy/owners.ts";
 import { hasToken } from "../token/token.ts";
@@ -86,7 +87,7 @@ function resume(kind: Kind | undefined, object: Application, prior: Automated): 
   const starts = prior.selfHeal !== true && !object.operation;
   const sync = { ...(prior.prune !== undefined && { prune: prior.prune }), ...(syncOptions && { syncOptions }) };
   const description = `turn automated sync of ${kindAndName("Application", object)} on again${starts ? " and start a sync" : ""}`;
-  const write = change(kind, object, { [PRIOR]: null, ...REFRESHING }, { syncPolicy: { automated } }, description);
+  const write = change(kind, object, { [priorStateAnnotation]: null, ...REFRESHING }, { syncPolicy: { automated } }, description);
   const operation = { initiatedBy: { username: "plumbline-failover" }, sync };
   return starts ? { ...write, patch: { ...write.patch, operation } } : write;
 }
@@ -112,7 +113,7 @@ export function argoStates(observed: ObservedPolicy, to: Role): ResourceState[] 
 }
 
 function stateOf(resource: Managed, object: Application, to: Role): ResourceState {
-  const isRemembered = object.metadata.annotations?.[PRIOR] !== undefined;
+  const isRemembered = object.metadata.annotations?.[priorStateAnnotation] !== undefined;
   if (!isOn(object)) {
     return {
       resource,
@@ -143,7 +144,7 @@ export function templatedApplications(observed: ObservedPolicy): PolicyFailure[]
     const title = `Application ${resource.namespace}/${resource.name} is made by ApplicationSet ${owner.name}`;
     if (unread) return [resourceFailure(resource, "Refused", `${title}, and ${unread.message}`)];
     const template = items.find(({ metadata }) => metadata.name === owner.name);
-    const kept = hasToken(observed.policy) ? [PRIOR, EPOCH] : [PRIOR];
+    const kept = hasToken(observed.policy) ? [priorStateAnnotation, epochAnnotation] : [priorStateAnnotation];
     if (!template || leaves(template, resource.name, kept)) return [];
     const fix = `set spec.ignoreApplicationDifferences with jsonPointers [/spec/syncPolicy] and spec.preservedFields.annotations [${kept.join(", ")}] there`;
     return [resourceFailure(resource, "Refused", `${title}, which would turn automated sync on again; ${fix}`)];

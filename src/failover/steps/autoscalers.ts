@@ -1,8 +1,9 @@
+import { priorStateAnnotation } from "../../api/annotations.ts";
 import { HorizontalPodAutoscaler } from "../../api/core/horizontal-pod-autoscaler.ts";
 import type { KubeObject } from "../../api/kind.ts";
 import type { ScaledObject } from "../observe/external-kinds.ts";
 import { kindAndName, change, foundResources, itemsOf, stampOnly, namespacesOf } from "./resources.ts";
-import { PRIOR, readPrior, priorAnnotation, stamp } from "./prior-annotation.ts";
+import { readPrior, priorAnnotation, stamp } from "./prior-annotation.ts";
 import type { ObservedPolicy } from "../observe/observed.ts";
 import type { Managed } from "../policy/managed.ts";
 import type { Wait } from "../policy/failure.ts";
@@ -51,7 +52,7 @@ export function resumeAutoscalers(observed: ObservedPolicy): StepInput {
   for (const scaled of scaledObjects) {
     const memory = readPrior(scaled, "pausedReplicas");
     if (memory.is !== "there") continue;
-    const annotations = { [PRIOR]: null, ...(scaled.metadata.annotations?.[PAUSED] === "0" && { [PAUSED]: memory.prior }) };
+    const annotations = { [priorStateAnnotation]: null, ...(scaled.metadata.annotations?.[PAUSED] === "0" && { [PAUSED]: memory.prior }) };
     writes.push(change(observed.kindOf("ScaledObject"), scaled, annotations, {}, `resume ${kindAndName("ScaledObject", scaled)}`));
   }
   for (const autoscaler of autoscalers) {
@@ -60,7 +61,13 @@ export function resumeAutoscalers(observed: ObservedPolicy): StepInput {
     const behavior = memory.prior === null ? null : { scaleUp: { selectPolicy: memory.prior } };
     const spec = autoscaler.spec.behavior?.scaleUp?.selectPolicy === "Disabled" ? { behavior } : {};
     writes.push(
-      change(HorizontalPodAutoscaler, autoscaler, { [PRIOR]: null }, spec, `resume ${kindAndName("HorizontalPodAutoscaler", autoscaler)}`),
+      change(
+        HorizontalPodAutoscaler,
+        autoscaler,
+        { [priorStateAnnotation]: null },
+        spec,
+        `resume ${kindAndName("HorizontalPodAutoscaler", autoscaler)}`,
+      ),
     );
   }
   return { writes, waits };

@@ -1,10 +1,10 @@
+import { priorStateAnnotation } from "../../api/annotations.ts";
 import type { Deployment } from "../../api/core/deployment.ts";
 import type { StatefulSet } from "../../api/core/stateful-set.ts";
 import { seconds } from "../../util/duration.ts";
 import type { Condition } from "../../api/kind.ts";
 import type { Application, FluxObject } from "../observe/external-kinds.ts";
 import { foundResources, unreadable, waitFor } from "./resources.ts";
-import { PRIOR } from "./prior-annotation.ts";
 import type { ObservedPolicy } from "../observe/observed.ts";
 import type { ResourceState } from "./step.ts";
 import type { Managed } from "../policy/managed.ts";
@@ -91,7 +91,7 @@ function applicationLack({ status }: Application): string | undefined {
 /** One that a person suspended is skipped. An acknowledged request alone proves nothing: a suspended object acknowledges too. */
 function fluxLack(kind: string, object: FluxObject): Omit<Lack, "resource"> | undefined {
   if (object.spec.suspend === true) {
-    const isOurs = object.metadata.annotations?.[PRIOR] !== undefined;
+    const isOurs = object.metadata.annotations?.[priorStateAnnotation] !== undefined;
     return isOurs ? { message: `${kind} is still suspended`, stalled: false } : undefined;
   }
   const stalled = conditionOf(object, "Stalled");

@@ -1,3 +1,4 @@
+import { priorStateAnnotation } from "../../api/annotations.ts";
 import { Job } from "../../api/core/job.ts";
 import type { Role } from "../../api/failover/failover-policy.ts";
 import {
@@ -12,7 +13,7 @@ import {
   missingState,
   unreadable,
 } from "./resources.ts";
-import { PRIOR, readPrior, priorAnnotation, stamp } from "./prior-annotation.ts";
+import { readPrior, priorAnnotation, stamp } from "./prior-annotation.ts";
 import type { ObservedPolicy } from "../observe/observed.ts";
 import { allWriters, podWait } from "./writers.ts";
 import type { Wait } from "../policy/failure.ts";
@@ -43,7 +44,7 @@ export function resumeCronJobs(observed: ObservedPolicy): StepInput {
     const memory = readPrior(object, "suspend");
     if (memory.is !== "there") return [];
     const spec = object.spec.suspend === true ? { suspend: memory.prior } : {};
-    return [change(observed.kindOf("CronJob"), object, { [PRIOR]: null }, spec, `resume ${kindAndName("CronJob", object)}`)];
+    return [change(observed.kindOf("CronJob"), object, { [priorStateAnnotation]: null }, spec, `resume ${kindAndName("CronJob", object)}`)];
   });
   return { writes, waits: unreadable(observed, KIND) };
 }
@@ -54,7 +55,7 @@ export function resumeJobs(observed: ObservedPolicy): StepInput {
     const memory = readPrior(job, "suspend");
     if (memory.is !== "there") return [];
     const spec = job.spec.suspend === true ? { suspend: memory.prior } : {};
-    return [change(Job, job, { [PRIOR]: null }, spec, `resume ${kindAndName("Job", job)}`)];
+    return [change(Job, job, { [priorStateAnnotation]: null }, spec, `resume ${kindAndName("Job", job)}`)];
   });
   return { writes, waits };
 }

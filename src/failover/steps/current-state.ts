@@ -1,6 +1,6 @@
+import { priorStateAnnotation } from "../../api/annotations.ts";
 import type { Role } from "../../api/failover/failover-policy.ts";
 import { foundResources, unreadable } from "./resources.ts";
-import { PRIOR } from "./prior-annotation.ts";
 import type { ObservedPolicy } from "../observe/observed.ts";
 import type { SwitchPlan } from "./step.ts";
 import { foundVolumes, unreadableVolumes } from "./volume-groups.ts";
@@ -39,7 +39,7 @@ function volumeSigns(observed: ObservedPolicy): Sign[] {
 function workloadSigns(observed: ObservedPolicy): Sign[] {
   return foundResources(observed, ["Deployment", "StatefulSet"]).map(({ resource, object }) => {
     if (isRunning(observed, resource, object)) return "primary";
-    return object.metadata.annotations?.[PRIOR] === undefined ? "idle" : "secondary";
+    return object.metadata.annotations?.[priorStateAnnotation] === undefined ? "idle" : "secondary";
   });
 }
 
@@ -57,5 +57,5 @@ function fluxSigns(observed: ObservedPolicy): Sign[] {
 
 function suspendSign({ spec, metadata }: { spec: { suspend?: boolean }; metadata: { annotations?: Record<string, string> } }): Sign {
   if (spec.suspend !== true) return "primary";
-  return metadata.annotations?.[PRIOR] === undefined ? "idle" : "secondary";
+  return metadata.annotations?.[priorStateAnnotation] === undefined ? "idle" : "secondary";
 }

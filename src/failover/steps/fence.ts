@@ -1,3 +1,4 @@
+import { fencePolicyAnnotation } from "../../api/annotations.ts";
 import { isDeepStrictEqual } from "node:util";
 import type { FailoverPolicy, FailoverStatus } from "../../api/failover/failover-policy.ts";
 import { keyOf } from "../../api/kind.ts";
@@ -8,8 +9,6 @@ import type { TokenDecision } from "../token/token.ts";
 import { type PolicyFailure, policyFailure, type Wait } from "../policy/failure.ts";
 import { isVolumeKind, wasPrimary } from "../policy/managed.ts";
 
-/** Names the policy of a NetworkFence. */
-const POLICY = "plumbline.dev/failover-policy";
 /** csi-addons' message. The result alone is not enough: "unfencing operation successful" has the same. */
 const FENCED = "fencing operation successful";
 
@@ -99,7 +98,7 @@ function fenceNamed(observed: ObservedPolicy, name: string): ReadResult<NetworkF
 function manifest(policy: FailoverPolicy, name: string): NetworkFence {
   const { networkFenceClassName = "", cidrs = [] } = policy.spec.fence ?? {};
   return {
-    metadata: { name, labels: { "app.kubernetes.io/managed-by": "plumbline" }, annotations: { [POLICY]: keyOf(policy) } },
+    metadata: { name, labels: { "app.kubernetes.io/managed-by": "plumbline" }, annotations: { [fencePolicyAnnotation]: keyOf(policy) } },
     spec: { networkFenceClassName, fenceState: "Fenced", cidrs: [...cidrs] },
   };
 }

@@ -1,3 +1,4 @@
+import { priorStateAnnotation } from "../../api/annotations.ts";
 import type { Role } from "../../api/failover/failover-policy.ts";
 import type { KubeObject } from "../../api/kind.ts";
 import type { FluxObject } from "../observe/external-kinds.ts";
@@ -13,7 +14,7 @@ import {
   waitFor,
   type ResourceRead,
 } from "./resources.ts";
-import { PRIOR, readPrior, priorAnnotation, stamp } from "./prior-annotation.ts";
+import { readPrior, priorAnnotation, stamp } from "./prior-annotation.ts";
 import type { ObservedPolicy } from "../observe/observed.ts";
 import type { Wait } from "../policy/failure.ts";
 import type { ResourceState, StepInput } from "./step.ts";
@@ -57,7 +58,11 @@ export function resumeFlux(observed: ObservedPolicy): StepInput {
   const writes = foundResources(observed, KINDS).flatMap(({ resource, object }) => {
     const memory = readPrior(object, "suspend");
     if (memory.is !== "there") return [];
-    const annotations = { [PRIOR]: null, [REQUESTED]: requestedAt, ...(resource.kind === "HelmRelease" && { [FORCED]: requestedAt }) };
+    const annotations = {
+      [priorStateAnnotation]: null,
+      [REQUESTED]: requestedAt,
+      ...(resource.kind === "HelmRelease" && { [FORCED]: requestedAt }),
+    };
     const spec = object.spec.suspend === true ? { suspend: memory.prior } : {};
     return [
       change(

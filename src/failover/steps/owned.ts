@@ -1,3 +1,4 @@
+import { exemptedAnnotation } from "../../api/annotations.ts";
 import type { Role } from "../../api/failover/failover-policy.ts";
 import { keyOf, type KubeObject } from "../../api/kind.ts";
 import { ignoresVolume } from "./argo.ts";
@@ -9,9 +10,6 @@ import type { Managed } from "../policy/managed.ts";
 import { type PolicyFailure, resourceFailure, type Wait } from "../policy/failure.ts";
 
 type Volume = KubeObject & { readonly spec: { readonly replicationState: string } };
-
-/** The policy that exempted a volume from its Kustomization. */
-const EXEMPTED = "plumbline.dev/failover-exempted";
 
 /** Owners of a named object, or of the policy itself, that the policy does not name: they may revert a switch. */
 export function ownerNotes(observed: ObservedPolicy): Wait[] {
@@ -114,5 +112,5 @@ export function exemption(observed: ObservedPolicy, kind: string, volume: KubeOb
   const isOwned = ownersOf(kind, volume, observed.managed).some(
     (owner) => owner.kind === "Kustomization" && isNamed(owner, observed.managed),
   );
-  return isOwned && !isExempt(volume) ? { [EXEMPT.key]: EXEMPT.value, [EXEMPTED]: keyOf(observed.policy) } : {};
+  return isOwned && !isExempt(volume) ? { [EXEMPT.key]: EXEMPT.value, [exemptedAnnotation]: keyOf(observed.policy) } : {};
 }

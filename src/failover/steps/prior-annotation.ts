@@ -1,12 +1,7 @@
+import { epochAnnotation, priorStateAnnotation } from "../../api/annotations.ts";
 import type { FailoverPolicy } from "../../api/failover/failover-policy.ts";
 import { keyOf, type KubeObject } from "../../api/kind.ts";
 import type { Automated } from "../observe/external-kinds.ts";
-
-/** The state of an object before a policy changed it, on the object itself: written with the first change and removed with the restore. */
-export const PRIOR = "plumbline.dev/failover-prior";
-
-/** The epoch and the policy's generation under which an object was last stopped. See `fenceAnnotationOf`. */
-export const EPOCH = "plumbline.dev/failover-epoch";
 
 /** Prior values by name. Null: the field was unset, and is removed on restore. */
 interface Priors {
@@ -21,7 +16,7 @@ interface Priors {
 export type PriorValue<V> = { readonly is: "none" } | { readonly is: "unreadable" } | { readonly is: "there"; readonly prior: V };
 
 export function readPrior<F extends keyof Priors>(object: KubeObject, field: F): PriorValue<Priors[F]> {
-  const text = object.metadata.annotations?.[PRIOR];
+  const text = object.metadata.annotations?.[priorStateAnnotation];
   if (text === undefined) return { is: "none" };
   const prior = fieldOf(text, field);
   return fits(field, prior) ? { is: "there", prior } : { is: "unreadable" };
@@ -39,16 +34,16 @@ export function priorAnnotation<F extends keyof Priors>(
 
 /** Replaces an existing one. */
 export function newPriorAnnotation<F extends keyof Priors>(policy: FailoverPolicy, field: F, prior: Priors[F]): Record<string, string> {
-  return { [PRIOR]: JSON.stringify({ policy: keyOf(policy), [field]: prior }) };
+  return { [priorStateAnnotation]: JSON.stringify({ policy: keyOf(policy), [field]: prior }) };
 }
 
 /** Whether the object was written for the coming release, if there is one. */
 export function isStamped({ metadata }: KubeObject, fence: string | undefined): boolean {
-  return fence === undefined || metadata.annotations?.[EPOCH] === fence;
+  return fence === undefined || metadata.annotations?.[epochAnnotation] === fence;
 }
 
 export function stamp(fence: string | undefined): Record<string, string> {
-  return fence === undefined ? {} : { [EPOCH]: fence };
+  return fence === undefined ? {} : { [epochAnnotation]: fence };
 }
 
 function fieldOf(text: string, field: string): unknown {

@@ -1,9 +1,10 @@
+import { priorStateAnnotation } from "../../api/annotations.ts";
 import type { FailoverPolicy } from "../../api/failover/failover-policy.ts";
 import { keyOf, type KubeObject } from "../../api/kind.ts";
 import { autoscalersOf, PAUSED } from "./autoscalers.ts";
 import { jobsOf } from "./cron-jobs.ts";
 import { foundResources } from "./resources.ts";
-import { PRIOR, readPrior } from "./prior-annotation.ts";
+import { readPrior } from "./prior-annotation.ts";
 import type { ObservedPolicy } from "../observe/observed.ts";
 import type { PriorState, SwitchStep } from "./step.ts";
 import type { PolicyFailure } from "../policy/failure.ts";
@@ -58,7 +59,7 @@ export function unreadablePriors(observed: ObservedPolicy): PolicyFailure[] {
       (state) => state.kind === kind && state.name === name && (state.namespace ?? "") === namespace,
     );
     const was = known ? `; before the switch ${known.field} was ${known.value}` : "";
-    const message = `Annotation ${PRIOR} of ${kind} ${keyOf(object)} cannot be read${was}; restore the ${kind} by hand and remove the annotation`;
+    const message = `Annotation ${priorStateAnnotation} of ${kind} ${keyOf(object)} cannot be read${was}; restore the ${kind} by hand and remove the annotation`;
     return [{ kind, namespace, name, reason: "Invalid", message, class: "Permanent" }];
   });
 }
@@ -101,9 +102,9 @@ function annotationsWritten(steps: readonly SwitchStep[]): Map<KubeObject, KubeO
   const writes = steps.filter(({ state }) => state === "Act").flatMap((step) => step.writes);
   return new Map(
     writes.flatMap(({ object, patch }): [KubeObject, KubeObject][] => {
-      const text = (patch as { metadata?: { annotations?: Record<string, string | null> } }).metadata?.annotations?.[PRIOR];
+      const text = (patch as { metadata?: { annotations?: Record<string, string | null> } }).metadata?.annotations?.[priorStateAnnotation];
       if (typeof text !== "string") return [];
-      return [[object, { ...object, metadata: { ...object.metadata, annotations: { [PRIOR]: text } } }]];
+      return [[object, { ...object, metadata: { ...object.metadata, annotations: { [priorStateAnnotation]: text } } }]];
     }),
   );
 }
@@ -115,7 +116,10 @@ function stateOf({ kind, object: { metadata }, field }: Stoppable): Omit<PriorSt
 
 function lossOf({ kind, object, field }: Stoppable, { uid, value }: PriorState, policy: FailoverPolicy): PolicyFailure {
   const { namespace, name } = object.metadata;
-  const cause = uid === object.metadata.uid ? `Annotation ${PRIOR} is gone` : `It was recreated without annotation ${PRIOR}`;
+  const cause =
+    uid === object.metadata.uid
+      ? `Annotation ${priorStateAnnotation} is gone`
+      : `It was recreated without annotation ${priorStateAnnotation}`;
   const annotation = JSON.stringify({ policy: keyOf(policy), [field]: parsed(value) });
   const message = `${cause}; before the switch ${field} was ${value === "null" ? "not set" : value}. Restore it by hand, or set the annotation to ${annotation}`;
   return { kind, ...(namespace !== undefined && { namespace }), name, reason: "PriorStateLost", message, class: "Permanent" };

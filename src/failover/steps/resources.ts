@@ -1,7 +1,8 @@
+import { priorStateAnnotation } from "../../api/annotations.ts";
 import type { Role } from "../../api/failover/failover-policy.ts";
 import type { ManagedKind } from "../../api/failover/policy-fields.ts";
 import type { Kind, KubeObject } from "../../api/kind.ts";
-import { isStamped, PRIOR, stamp } from "./prior-annotation.ts";
+import { isStamped, stamp } from "./prior-annotation.ts";
 import type { ReadResult, ManagedObjects, ObservedPolicy } from "../observe/observed.ts";
 import type { ResourceState, PlannedWrite, StepInput } from "./step.ts";
 import type { Managed } from "../policy/managed.ts";
@@ -136,7 +137,7 @@ export function readFailure({ resource, result }: ResourceRead<ManagedKind>): Po
 
 export function suspendState({ resource, result }: ResourceRead<"CronJob" | "HelmRelease" | "Kustomization">, to: Role): ResourceState {
   const object = "found" in result ? result.found : undefined;
-  const isRemembered = object?.metadata.annotations?.[PRIOR] !== undefined;
+  const isRemembered = object?.metadata.annotations?.[priorStateAnnotation] !== undefined;
   if (object?.spec.suspend === true) {
     return {
       resource,

@@ -1,10 +1,11 @@
+import { priorStateAnnotation } from "../../api/annotations.ts";
 import { seconds } from "../../util/duration.ts";
 import type { Role } from "../../api/failover/failover-policy.ts";
 import { metaTime } from "../../api/time.ts";
 import type { VolumeReplication } from "../observe/external-kinds.ts";
 import { kindAndName, change, grouped, itemsOf, stampOnly, perObserved, missingState, waitFor, waitOf } from "./resources.ts";
 import { exemption } from "./owned.ts";
-import { isStamped, PRIOR, readPrior, newPriorAnnotation, stamp } from "./prior-annotation.ts";
+import { isStamped, readPrior, newPriorAnnotation, stamp } from "./prior-annotation.ts";
 import type { ObservedPolicy } from "../observe/observed.ts";
 import { podWait, writersOn } from "./writers.ts";
 import { isSpent } from "../token/token.ts";
@@ -43,13 +44,13 @@ export function promoteVolumes(observed: ObservedPolicy, mode: "safe" | "unsafe"
     const kind = observed.kindOf(resource.kind);
     const name = kindAndName(resource.kind, object);
     if (requestedRole(object) !== "primary") {
-      const forgotten = object.metadata.annotations?.[PRIOR] === undefined ? {} : { [PRIOR]: null };
+      const forgotten = object.metadata.annotations?.[priorStateAnnotation] === undefined ? {} : { [priorStateAnnotation]: null };
       const annotations = { ...forgotten, ...exemption(observed, resource.kind, object) };
       writes.push(change(kind, object, annotations, { replicationState: "primary" }, `promote ${name}`));
       const pending = unseenDemotion(object);
       if (pending !== undefined) waits.push(waitFor(resource, `${resource.kind} ${resource.name} ${pending}`));
     } else if (isDoubtfulPrimary(object) && mode === "unsafe") {
-      writes.push(change(kind, object, { [PRIOR]: null }, {}, `take ${name} for a primary`));
+      writes.push(change(kind, object, { [priorStateAnnotation]: null }, {}, `take ${name} for a primary`));
     } else if (isDoubtfulPrimary(object)) {
       writes.push(
         change(

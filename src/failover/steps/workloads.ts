@@ -1,3 +1,4 @@
+import { priorStateAnnotation } from "../../api/annotations.ts";
 import type { Deployment } from "../../api/core/deployment.ts";
 import type { Pod } from "../../api/core/pod.ts";
 import type { StatefulSet } from "../../api/core/stateful-set.ts";
@@ -16,7 +17,7 @@ import {
   type ResourceRead,
   stampOnly,
 } from "./resources.ts";
-import { PRIOR, readPrior, priorAnnotation, stamp } from "./prior-annotation.ts";
+import { readPrior, priorAnnotation, stamp } from "./prior-annotation.ts";
 import type { ObservedPolicy } from "../observe/observed.ts";
 import { podWait, writersOf } from "./writers.ts";
 import type { Managed } from "../policy/managed.ts";
@@ -84,7 +85,15 @@ export function restoreWorkloads(observed: ObservedPolicy, mode: "safe" | "unsaf
     }
     const isAtZero = object.spec.replicas === 0;
     const description = isAtZero ? `scale ${name} from 0 to ${memory.prior}` : `forget the prior replicas of ${name}: it runs again`;
-    writes.push(change(observed.kindOf(resource.kind), object, { [PRIOR]: null }, isAtZero ? { replicas: memory.prior } : {}, description));
+    writes.push(
+      change(
+        observed.kindOf(resource.kind),
+        object,
+        { [priorStateAnnotation]: null },
+        isAtZero ? { replicas: memory.prior } : {},
+        description,
+      ),
+    );
   }
   return { writes: [...resumed.writes, ...writes], waits };
 }

@@ -1,6 +1,7 @@
+import { forgetPeerAnnotation } from "../../api/annotations.ts";
 import { expect, test } from "vitest";
 import type { FailoverPolicy, FailoverToken, Role } from "../../api/failover/failover-policy.ts";
-import { decideToken, fenceAnnotationOf, FORGET_PEER, isRestored, type PeerView, type TokenInput } from "./token.ts";
+import { decideToken, fenceAnnotationOf, isRestored, type PeerView, type TokenInput } from "./token.ts";
 import { type Exploration, ExplorationOptions, type FaultModel } from "../testing/token-model/exploration.ts";
 import { PROTOCOL, type Protocol, type ModelSite, siteAtRest } from "../testing/token-model/site.ts";
 
@@ -216,7 +217,7 @@ test("a site does not count as restored if its peer has seen no token, or a drop
   const { metadata, ...rest } = policy("primary");
   const forgot = (epoch: number) => ({
     ...rest,
-    metadata: { ...metadata, annotations: { [FORGET_PEER]: JSON.stringify({ uid: "here", epoch }) } },
+    metadata: { ...metadata, annotations: { [forgetPeerAnnotation]: JSON.stringify({ uid: "here", epoch }) } },
   });
   expect([isRestored(forgot(4), observedBy(owned(4))), isRestored(forgot(3), observedBy(owned(4)))]).toEqual([false, true]);
 });

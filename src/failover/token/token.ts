@@ -1,3 +1,4 @@
+import { forgetPeerAnnotation } from "../../api/annotations.ts";
 import { withoutEndMark } from "../../util/text.ts";
 import type { FailoverPolicy, FailoverToken, Role } from "../../api/failover/failover-policy.ts";
 import type { PeerCopy } from "./peer-copy.ts";
@@ -156,9 +157,6 @@ export function withoutPeer(policy: FailoverPolicy): PeerView | undefined {
   return hasToken(policy) ? { reachable: false, message: "spec.peer is gone" } : undefined;
 }
 
-/** Set by `plumbline failover forget-peer`: the token of this policy object, at this epoch, is given up for good. */
-export const FORGET_PEER = "plumbline.dev/failover-forget-peer";
-
 /**
  * Whether a policy without `spec.peer` gives up its token. A site that has released must stop first: it must not become a second writer.
  */
@@ -171,7 +169,7 @@ export function forgetsToken({ metadata, spec, status }: FailoverPolicy): boolea
 /** 0 if it did not. */
 function forgottenEpoch({ annotations, uid }: FailoverPolicy["metadata"]): number {
   try {
-    const order = JSON.parse(annotations?.[FORGET_PEER] ?? "null") as { uid?: unknown; epoch?: unknown } | null;
+    const order = JSON.parse(annotations?.[forgetPeerAnnotation] ?? "null") as { uid?: unknown; epoch?: unknown } | null;
     return order?.uid !== undefined && order.uid === uid && typeof order.epoch === "number" ? order.epoch : 0;
   } catch {
     return 0;

@@ -1,6 +1,7 @@
+import { nodeAnnotation } from "../../api/annotations.ts";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { agentLeaseName, nodeAnnotation, nodeLabel, nodeOfLease, signingKeyAnnotations, signingKeyOf, waitingOf } from "./agent-lease.ts";
+import { agentLeaseName, nodeLabel, nodeOfLease, signingKeyAnnotations, signingKeyOf, waitingOf } from "./agent-lease.ts";
 
 const spec = { renewTime: "2026-11-15T10:30:00.000000Z" };
 const lease = (name: string, node: string) => ({ metadata: { name, annotations: { [nodeAnnotation]: node } }, spec });

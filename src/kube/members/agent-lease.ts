@@ -1,18 +1,9 @@
+import { componentLabel, nodeAnnotation, signingKeyAnnotation, waitsForAnnotation, waitsSinceAnnotation } from "../../api/annotations.ts";
 import type { Lease } from "../../api/core/lease.ts";
 import { objectName, MAX_NAME_LENGTH } from "../../api/object-name.ts";
 
 /** Names of Leases of agents and controllers. Node names may be longer than a Lease's name with a prefix, and than labels. */
 
-export const componentLabel = "plumbline.dev/component";
-/** The full name as an annotation, and a shortened one as a label. */
-export const nodeAnnotation = "plumbline.dev/node";
-/** The running parts of the agent, separated by commas. Older agents have none and run all. */
-export const partsAnnotation = "plumbline.dev/parts";
-/** On the Lease of an agent that has started but not read all it needs: the kinds it waits for. Such a Lease is not renewed. */
-export const waitsForAnnotation = "plumbline.dev/waits-for";
-export const waitsSinceAnnotation = "plumbline.dev/waits-since";
-/** The key that signs the agent's heartbeats: when the Lease was renewed, and 32 bytes in base64. */
-const signingKeyAnnotation = "plumbline.dev/signing-key";
 export const agentSelector = `${componentLabel}=agent`;
 
 export const CONTROLLER_LEASE = "plumbline-controller";

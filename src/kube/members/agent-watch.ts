@@ -1,3 +1,4 @@
+import { partsAnnotation } from "../../api/annotations.ts";
 import { Lease } from "../../api/core/lease.ts";
 import { backoffMs } from "../../util/backoff.ts";
 import type { Cache } from "../cache/cache.ts";
@@ -8,7 +9,7 @@ import type { Source } from "../controller/source.ts";
 import { withTimeout } from "../leader/within.ts";
 import type { Log } from "../log.ts";
 import { statusCleanerDelays } from "../metrics.ts";
-import { type AgentPart, lacksPart, partsAnnotation } from "./agent-lease.ts";
+import { type AgentPart, lacksPart } from "./agent-lease.ts";
 import {
   initialObservations,
   liveAgents,

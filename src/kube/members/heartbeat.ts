@@ -1,3 +1,4 @@
+import { componentLabel, nodeAnnotation, partsAnnotation, waitsForAnnotation, waitsSinceAnnotation } from "../../api/annotations.ts";
 import { Lease } from "../../api/core/lease.ts";
 import type { ObjectMeta } from "../../api/kind.ts";
 import { metaTime, microTime } from "../../api/time.ts";
@@ -10,17 +11,7 @@ import type { Runnable } from "../controller/controller.ts";
 import { withTimeout } from "../leader/within.ts";
 import type { Log } from "../log.ts";
 import { heartbeats } from "../metrics.ts";
-import {
-  agentLeaseName,
-  type AgentPart,
-  componentLabel,
-  nodeAnnotation,
-  nodeLabel,
-  partsAnnotation,
-  signingKeyAnnotations,
-  waitsForAnnotation,
-  waitsSinceAnnotation,
-} from "./agent-lease.ts";
+import { agentLeaseName, type AgentPart, nodeLabel, signingKeyAnnotations } from "./agent-lease.ts";
 
 /** The timeout of a renewal, however long the interval is. */
 const LONGEST_REQUEST_MS = 10_000;

@@ -1,3 +1,4 @@
+import { partsAnnotation } from "../../api/annotations.ts";
 import { Lease } from "../../api/core/lease.ts";
 import { Node } from "../../api/core/node.ts";
 import { keyOf, type Kind, type KubeObject } from "../../api/kind.ts";
@@ -9,7 +10,7 @@ import { changesOf, type Source } from "../controller/source.ts";
 import type { Log } from "../log.ts";
 import { agentsNotReporting, statusCleanerMarks } from "../metrics.ts";
 import { type WriteBudget, writeWithBudget } from "../status/budget.ts";
-import { agentLeaseName, type AgentPart, lacksPart, partsAnnotation } from "./agent-lease.ts";
+import { agentLeaseName, type AgentPart, lacksPart } from "./agent-lease.ts";
 import type { AgentPods } from "./agent-pods.ts";
 import type { AgentWatch, MissedHeartbeats } from "./agent-watch.ts";
 import type { PartOff } from "./unknown-conditions.ts";

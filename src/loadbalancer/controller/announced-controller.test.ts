@@ -1,3 +1,4 @@
+import { nodeAnnotation } from "../../api/annotations.ts";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Service } from "../../api/core/service.ts";
 import type { ServiceL2Status } from "../../api/metallb/service-l2-status.ts";
@@ -8,7 +9,6 @@ import type { Runnable } from "../../kube/controller/controller.ts";
 import type { Manager } from "../../kube/controller/manager.ts";
 import { ChannelSource } from "../../kube/controller/source.ts";
 import { createLog } from "../../kube/log.ts";
-import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
 import { ApiModel } from "../../kube/testing/api-model.ts";
 import { WriteBudget } from "../../kube/status/budget.ts";
 import { L2Elections } from "../announcement/l2-election.ts";

@@ -1,10 +1,10 @@
+import { nodeAnnotation } from "../../api/annotations.ts";
 import { describe, expect, test } from "vitest";
 import { bgpAd, config, l2Ad, node, peer, pool, service } from "../testing/announcement-fixtures.ts";
 import { L2Elections } from "../announcement/l2-election.ts";
 import { PoolIndex } from "../config/pool-index.ts";
 import type { NodeView } from "../services/service-view.ts";
 import type { BGPSessionStatus } from "../../api/metallb/bgp-session-status.ts";
-import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
 import { announcedCondition, type AnnouncementInput } from "./announced-condition.ts";
 import { cutOffRouters } from "./own-router.ts";
 import { deliveryEvidence } from "./session-evidence.ts";

@@ -1,5 +1,5 @@
+import { nodeAnnotation } from "../../api/annotations.ts";
 import type { BGPSessionStatus } from "../../api/metallb/bgp-session-status.ts";
-import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
 import type { ConditionReport } from "../../kube/status/conditions.ts";
 import type { DesiredStatus } from "../../kube/status/plan.ts";
 import { truncateLine } from "../../kube/status/limits.ts";

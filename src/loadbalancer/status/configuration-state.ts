@@ -1,6 +1,6 @@
+import { nodeAnnotation } from "../../api/annotations.ts";
 import type { ConfigurationState } from "../../api/metallb/configuration-state.ts";
 import type { ReadProblem } from "../../kube/controller/unreadable-kinds.ts";
-import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
 import type { ConditionReport } from "../../kube/status/conditions.ts";
 import type { DesiredStatus } from "../../kube/status/plan.ts";
 import { truncate, truncateList } from "../../kube/status/limits.ts";

@@ -1,5 +1,5 @@
+import { nodeAnnotation } from "../../api/annotations.ts";
 import type { ServiceL2Status } from "../../api/metallb/service-l2-status.ts";
-import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
 import { announceFailedReason } from "./service-l2-status.ts";
 import { truncateLine } from "../../kube/status/limits.ts";
 

@@ -1,5 +1,5 @@
+import { nodeAnnotation } from "../../api/annotations.ts";
 import type { ServiceBGPStatus } from "../../api/metallb/service-bgp-status.ts";
-import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
 import type { DesiredStatus } from "../../kube/status/plan.ts";
 import { joinedName, labelValue } from "./names.ts";
 

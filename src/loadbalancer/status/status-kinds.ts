@@ -1,10 +1,10 @@
+import { nodeAnnotation } from "../../api/annotations.ts";
 import { BGPSessionStatus } from "../../api/metallb/bgp-session-status.ts";
 import { ConfigurationState } from "../../api/metallb/configuration-state.ts";
 import { ServiceBGPStatus } from "../../api/metallb/service-bgp-status.ts";
 import { ServiceL2Status } from "../../api/metallb/service-l2-status.ts";
 import type { Cache } from "../../kube/cache/cache.ts";
 import type { Manager } from "../../kube/controller/manager.ts";
-import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
 import type { ReportedKind } from "../../kube/members/status-cleaner.ts";
 import { nodeOfReport, unknownConfigurationState, unknownServiceBGP, unknownServiceL2, unknownSession } from "./unknown.ts";
 

@@ -1,9 +1,9 @@
+import { nodeAnnotation } from "../../api/annotations.ts";
 import type { BGPSessionStatus } from "../../api/metallb/bgp-session-status.ts";
 import type { ConfigurationState } from "../../api/metallb/configuration-state.ts";
 import type { ServiceBGPStatus } from "../../api/metallb/service-bgp-status.ts";
 import type { ServiceL2Status } from "../../api/metallb/service-l2-status.ts";
 import type { KubeObject } from "../../api/kind.ts";
-import { nodeAnnotation } from "../../kube/members/agent-lease.ts";
 import type { MissedHeartbeats } from "../../kube/members/agent-watch.ts";
 import { type PartOff, notReportingConditions } from "../../kube/members/unknown-conditions.ts";
 

@@ -1,8 +1,9 @@
+import { apiAnnotation } from "../../api/annotations.ts";
 import { isObject, type JsonObject } from "../../api/admission/value.ts";
 import { groupOf, type KubeObject } from "../../api/kind.ts";
 import type { L2VNI } from "../../api/openpe/l2vni.ts";
 import type { ApiDialect } from "../model/specs.ts";
-import { API_ANNOTATION, readL2VNI } from "./read-objects.ts";
+import { readL2VNI } from "./read-objects.ts";
 import { type FieldLoss, type Respelled, respell } from "./respell.ts";
 import { V01_TO_V02, V02_TO_MAIN } from "./spellings.ts";
 
@@ -66,7 +67,7 @@ export function convert(object: KubeObject, to: ApiTarget, domains: RoutingDomai
     object: {
       apiVersion: `${group}/v1alpha1`,
       kind,
-      metadata: metadataOf(object, unclear ? { [API_ANNOTATION]: "v0.2" } : {}),
+      metadata: metadataOf(object, unclear ? { [apiAnnotation]: "v0.2" } : {}),
       spec,
     } as KubeObject,
     losses,
@@ -106,7 +107,7 @@ function withVrf({ kind, metadata }: KubeObject, spec: unknown, domains: Routing
   return vrf === undefined ? rest : { vrf, ...rest };
 }
 
-const DROPPED = new Set([API_ANNOTATION, "kubectl.kubernetes.io/last-applied-configuration"]);
+const DROPPED = new Set([apiAnnotation, "kubectl.kubernetes.io/last-applied-configuration"]);
 
 /** Without what the server of another object wrote. */
 function metadataOf({ metadata }: KubeObject, more: Readonly<Record<string, string>>): KubeObject["metadata"] {

@@ -1,9 +1,10 @@
+import { apiAnnotation } from "../../api/annotations.ts";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { L2VNI } from "../../api/openpe/l2vni.ts";
 import type { Underlay } from "../../api/openpe/underlay.ts";
 import { plan } from "../plan.ts";
-import { API_ANNOTATION, readL2VNI, readL3VNI, readObjects, readUnderlay, vrfOfL2VNI } from "./read-objects.ts";
+import { readL2VNI, readL3VNI, readObjects, readUnderlay, vrfOfL2VNI } from "./read-objects.ts";
 import { hostSession, l2vni, l3vni, observed, underlay } from "../testing/fixtures.ts";
 
 type Spec = Underlay["spec"];
@@ -131,7 +132,7 @@ describe("Underlay", () => {
 });
 
 function of(spec: Partial<L2VNI["spec"]>, api?: string): L2VNI {
-  return l2vni("web", { vni: 110, ...spec }, api === undefined ? {} : { annotations: { [API_ANNOTATION]: api } });
+  return l2vni("web", { vni: 110, ...spec }, api === undefined ? {} : { annotations: { [apiAnnotation]: api } });
 }
 
 describe("L2VNI", () => {
@@ -160,7 +161,7 @@ describe("L2VNI", () => {
     [
       "an unknown version",
       of({}, "v3"),
-      `metadata.annotations[${API_ANNOTATION}]: Annotation ${API_ANNOTATION} must be v0.1 or v0.2, not v3`,
+      `metadata.annotations[${apiAnnotation}]: Annotation ${apiAnnotation} must be v0.1 or v0.2, not v3`,
     ],
   ])("reports %s", (_, object, problem) => {
     expect(problemsOf(readL2VNI(object))).toEqual([problem]);

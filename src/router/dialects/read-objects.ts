@@ -1,3 +1,4 @@
+import { apiAnnotation } from "../../api/annotations.ts";
 import type { L2VNI } from "../../api/openpe/l2vni.ts";
 import type { L3VNI } from "../../api/openpe/l3vni.ts";
 import type { Underlay } from "../../api/openpe/underlay.ts";
@@ -5,9 +6,6 @@ import type { RouterObjects } from "../model/observed.ts";
 import type { ApiDialect, L2VNISpec, L3VNISpec, NeighborSpec, Reading, RouterObject, UnderlaySpec } from "../model/specs.ts";
 import type { FieldProblem } from "../validate/field-error.ts";
 import { vrfOf } from "../validate/names.ts";
-
-/** Chooses between the meanings of v0.1 and v0.2 where the fields of an object do not. */
-export const API_ANNOTATION = "plumbline.dev/api";
 
 /** The router's objects as they are stored. */
 export type StoredObjects = Pick<RouterObjects, "passthroughs" | "rawConfigs"> & {
@@ -32,10 +30,10 @@ class Spellings {
   #api: ApiDialect = "v0.1";
 
   constructor(annotations: Readonly<Record<string, string>> = {}) {
-    const requested = annotations[API_ANNOTATION];
+    const requested = annotations[apiAnnotation];
     if (requested === "v0.2") this.#api = requested;
     if (requested !== undefined && requested !== "v0.1" && requested !== "v0.2") {
-      this.problem(`metadata.annotations[${API_ANNOTATION}]`, `Annotation ${API_ANNOTATION} must be v0.1 or v0.2, not ${requested}`);
+      this.problem(`metadata.annotations[${apiAnnotation}]`, `Annotation ${apiAnnotation} must be v0.1 or v0.2, not ${requested}`);
     }
   }
 
@@ -153,11 +151,11 @@ export function readL2VNI(object: L2VNI): RouterObject<L2VNISpec> {
 export function unclearL2VNIs({ underlays, l2vnis, l3vnis }: RouterObjects): RouterObject<L2VNISpec>[] {
   if (![...underlays, ...l2vnis, ...l3vnis].some(({ reading }) => reading?.api === "v0.2")) return [];
   return l2vnis.filter(
-    ({ metadata, spec, reading }) => !spec.vrf && reading?.api === "v0.1" && metadata.annotations?.[API_ANNOTATION] === undefined,
+    ({ metadata, spec, reading }) => !spec.vrf && reading?.api === "v0.1" && metadata.annotations?.[apiAnnotation] === undefined,
   );
 }
 
-export const UNCLEAR_VRF = `Read as v0.1, in a VRF of its own name, although other objects are of v0.2: set vrf, or annotation ${API_ANNOTATION}: v0.2 for an L2VNI in no VRF`;
+export const UNCLEAR_VRF = `Read as v0.1, in a VRF of its own name, although other objects are of v0.2: set vrf, or annotation ${apiAnnotation}: v0.2 for an L2VNI in no VRF`;
 
 /** The VRF that it belongs to; none if it is disconnected. */
 export function vrfOfL2VNI(object: L2VNI): string | undefined {
