@@ -10,6 +10,7 @@ import type { RouterApplyResult } from "./pass-record.ts";
 import type { FileDamage } from "../resilience/state-file.ts";
 import type { RouterObjects } from "./model/observed.ts";
 import { describeForeign, type PassOutcome } from "./report.ts";
+import { joinFirst, plural } from "../util/text.ts";
 
 /** An Event to be recorded. */
 export interface RouterEvent {
@@ -62,9 +63,8 @@ export function failureEvents(before: ReadonlyMap<string, Failing>, outcome: Pas
 
 /** Entries as `vni110 100.65.0.2`. */
 export function floodRepairEvent(entries: readonly string[], node: string): RouterEvent {
-  const listed = entries.slice(0, 5).map((entry) => entry.replace(" ", " to "));
-  const more = entries.length > listed.length ? ` and ${entries.length - listed.length} more` : "";
-  const message = `Node ${node}: Configuration drift repaired: flood entries of ${listed.join(", ")}${more}`;
+  const listed = entries.map((entry) => entry.replace(" ", " to "));
+  const message = `Node ${node}: Configuration drift repaired: flood entries of ${joinFirst(listed, 5)}`;
   return { about: "status", text: { type: "Warning", reason: "DriftRepaired", message } };
 }
 
@@ -72,9 +72,7 @@ export function floodRepairEvent(entries: readonly string[], node: string): Rout
 export function foreignEvents(before: readonly ForeignObject[], now: readonly ForeignObject[], node: string): RouterEvent[] {
   const known = new Set(before.map(describeForeign));
   const added = now.map(describeForeign).filter((text) => !known.has(text));
-  const listed = added.slice(0, 5);
-  const more = added.length > listed.length ? ` and ${added.length - listed.length} more` : "";
-  return added.length === 0 ? [] : [aboutStatus("ForeignObjects", `Node ${node}: In the way of packets: ${listed.join(", ")}${more}`)];
+  return added.length === 0 ? [] : [aboutStatus("ForeignObjects", `Node ${node}: In the way of packets: ${joinFirst(added, 5)}`)];
 }
 
 /** Events for repaired drift. After a restart of FRR missing lines are expected, missing links are not. */
@@ -92,15 +90,14 @@ export function driftEvents(done: RouterApplyResult, node: string, { frrRestarte
       return { about, text: text(`Configuration drift repaired: ${what.join(" and ")}`) };
     });
   if (foreign.length > 0) {
-    const listed = foreign.slice(0, 5).map((line) => `"${line}"`);
-    const more = foreign.length > listed.length ? ` and ${foreign.length - listed.length} more` : "";
-    events.push({ about: "status", text: text(`Removed FRR lines that no resource configures: ${listed.join(", ")}${more}`) });
+    const quoted = foreign.map((line) => `"${line}"`);
+    events.push({ about: "status", text: text(`Removed FRR lines that no resource configures: ${joinFirst(quoted, 5)}`) });
   }
   return events;
 }
 
 function changeCount(count: number, one: string, many: string): string {
-  return count === 0 ? "" : `${count} ${count === 1 ? one : many}`;
+  return count === 0 ? "" : plural(count, one, many);
 }
 
 export function damageEvent({ message, recovered }: FileDamage, node: string): RouterEvent {

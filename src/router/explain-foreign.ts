@@ -1,6 +1,7 @@
 import type { Component, Fix, HealthStatement } from "../api/health.ts";
 import type { RouterNodeConfigurationStatus } from "../api/openpe/router-node-configuration-status.ts";
 import { describeForeign } from "./report.ts";
+import { joinFirst } from "../util/text.ts";
 
 type Status = NonNullable<RouterNodeConfigurationStatus["status"]>;
 type Foreign = NonNullable<Status["foreign"]>[number];
@@ -20,15 +21,14 @@ export function explainForeign(node: string, { foreign = [], conditions = [] }: 
   const [first] = foreign;
   if (!first) return [{ ...statement, health: "Healthy" }];
   const since = conditions.find(({ type, status }) => type === "DataPathClear" && status === "False")?.lastTransitionTime;
-  const named = foreign.slice(0, 5).map(({ namespace, ...one }) => describeForeign({ ...one, netns: namespace }));
-  const more = foreign.length > named.length ? `, and ${foreign.length - named.length} more` : "";
+  const named = foreign.map(({ namespace, ...one }) => describeForeign({ ...one, netns: namespace }));
   return [
     {
       ...statement,
       health: "Degraded",
       ownFault: true,
       reason: "ForeignObjects",
-      message: `In the way of packets: ${named.join(", ")}${more}`,
+      message: `In the way of packets: ${joinFirst(named, 5, { more: ", and " })}`,
       fix: fixOf(node, first),
       ...(since !== undefined && { since }),
     },

@@ -1,5 +1,6 @@
 import type { Component, Dependency, Fix, HealthStatement, Index, ObjectReader } from "../api/health.ts";
 import { RouterNodeConfigurationStatus } from "../api/openpe/router-node-configuration-status.ts";
+import { joinFirst } from "../util/text.ts";
 
 type Status = NonNullable<RouterNodeConfigurationStatus["status"]>;
 type Path = NonNullable<NonNullable<Status["overlay"]>["failing"]>[number];
@@ -47,7 +48,7 @@ export function explainOverlay(inputs: OverlayInputs): HealthStatement[] {
   const isCertain = ends.size > 1 && own.isIsolated && [...ends.keys()].every((other) => evidence(inputs, other).reached);
   const suspects = isCertain ? [node] : [node, ...ends.keys()];
   const message = messageOf(node, ends);
-  return [{ ...found, health, reason: lowest, message, dependencies, fix: fixOf(namesOf(suspects), lowest, paths) }];
+  return [{ ...found, health, reason: lowest, message, dependencies, fix: fixOf(joinFirst(suspects, 5), lowest, paths) }];
 }
 
 /** From the lowest layer: what is built on it fails with it. */
@@ -109,7 +110,7 @@ function messageOf(node: string, ends: ReadonlyMap<string, readonly Path[]>): st
     const [first, ...more] = byReason.get(reason) ?? [];
     if (!first) return [];
     const others = [...new Set([first, ...more].map(({ end }) => end))].sort();
-    return sentenceOf(reason, first, `between ${node} and ${namesOf(others)}`);
+    return sentenceOf(reason, first, `between ${node} and ${joinFirst(others, 5)}`);
   }).join("; ");
 }
 
@@ -119,11 +120,6 @@ function sentenceOf(reason: Path["reason"], { vnis = "?", message }: Path, betwe
   if (reason === "NoPath") return `No answer on the underlay ${between}, not even to pings`;
   if (reason === "NoAnswer") return `No probe is answered ${between}, although pings are and the agents are alive`;
   return `${message} (${between})`;
-}
-
-/** The first five. */
-function namesOf(nodes: readonly string[]): string {
-  return nodes.slice(0, 5).join(", ") + (nodes.length > 5 ? ` and ${nodes.length - 5} more` : "");
 }
 
 function fixOf(node: string, reason: Path["reason"], paths: readonly Path[]): Fix {

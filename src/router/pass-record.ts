@@ -5,6 +5,7 @@ import { LinkOwners } from "./link-owners.ts";
 import type { RouterPlan } from "./plan.ts";
 import type { LastGoodResource } from "./model/rendered.ts";
 import type { ResourceStep } from "./model/step.ts";
+import { joinFirst } from "../util/text.ts";
 
 export interface ResourceChange {
   readonly owner: string;
@@ -122,9 +123,8 @@ export function applicationFailed({ kind, name, namespace }: ResourceStep, { mes
 
 /** Named as `sysctl` names them. */
 export function sysctlsUnwritable(owner: string, unwritable: ReadonlyMap<string, string>): Failure {
-  const named = [...unwritable].slice(0, 5).map(([path, value]) => `${path.replaceAll("/", ".")} is ${value}`);
-  const more = unwritable.size > named.length ? ` and ${unwritable.size - named.length} more` : "";
-  return ofOwner(owner, `Cannot set sysctls in the router's namespace: ${named.join(", ")}${more}. Set them on the node`);
+  const named = [...unwritable].map(([path, value]) => `${path.replaceAll("/", ".")} is ${value}`);
+  return ofOwner(owner, `Cannot set sysctls in the router's namespace: ${joinFirst(named, MAX_LISTED)}. Set them on the node`);
 }
 
 export function removalFailed(owner: string, { message }: BackendError): Failure {
@@ -137,10 +137,9 @@ export function cannotRestore(owner: string, { message }: BackendError): Failure
 
 /** Lines that FRR accepted, but that its running configuration does not show. */
 function linesLost(owner: string, lines: readonly LostLine[]): Failure {
-  const listed = lines.slice(0, MAX_LISTED).map(({ line }) => `"${line}"`);
-  const more = lines.length > listed.length ? ` and ${lines.length - listed.length} more` : "";
+  const quoted = lines.map(({ line }) => `"${line}"`);
   const are = lines.length === 1 ? "it is" : "they are";
-  return ofOwner(owner, `FRR accepted ${listed.join(", ")}${more} but ${are} missing from the running configuration`);
+  return ofOwner(owner, `FRR accepted ${joinFirst(quoted, MAX_LISTED)} but ${are} missing from the running configuration`);
 }
 
 function ofOwner(owner: string, message: string): Failure {

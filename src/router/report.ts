@@ -15,6 +15,7 @@ import type { Failure } from "../resilience/failure.ts";
 import { inKindOrder, type SelectedResource } from "./plan.ts";
 import type { RouterKind } from "./model/step.ts";
 import { overlayReachable, type OverlayReport } from "./probes/report-overlay.ts";
+import { joinFirst, plural } from "../util/text.ts";
 
 type Status = NonNullable<RouterNodeConfigurationStatus["status"]>;
 export type SessionReport = NonNullable<Status["sessions"]>[number];
@@ -134,12 +135,11 @@ function verdict(outcome: PassOutcome, unlisted: number): ConditionReport[] {
     ];
   }
   const count = new Set(failures.map(ownerOf)).size;
-  const failing = count === 1 ? "1 resource failed" : `${count} resources failed`;
   const others = outcome.selected.length > count ? "other resources applied successfully" : "no other resource applied";
   const more = unlisted > 0 ? `; ${unlisted} failures not listed` : "";
   return conditions(
     "ConfigurationFailed",
-    `${failing}, ${others}${more}`,
+    `${plural(count, "resource")} failed, ${others}${more}`,
     `${count === 1 ? "1 resource" : "Some resources"} failed to configure`,
   );
 }
@@ -159,11 +159,11 @@ function sessionsEstablished({ unavailable }: PassOutcome, frr: FrrState | undef
   }
   const { sessions } = frr;
   if (sessions.length === 0) return { type, status: "True", reason: "NoSessions", message: "No BGP session configured" };
+  const all = plural(sessions.length, "BGP session");
   const down = sessions.filter(({ state }) => state !== "Established");
-  if (down.length === 0) return { type, status: "True", reason: "AllEstablished", message: `${sessionCount(sessions.length)} established` };
-  const named = down.slice(0, 5).map(({ vrf, neighbor, state }) => `${neighbor}${vrf === "default" ? "" : ` in VRF ${vrf}`} is ${state}`);
-  const more = down.length > named.length ? `, and ${down.length - named.length} more` : "";
-  const message = `${down.length} of ${sessionCount(sessions.length)} not established: ${named.join(", ")}${more}`;
+  if (down.length === 0) return { type, status: "True", reason: "AllEstablished", message: `${all} established` };
+  const named = down.map(({ vrf, neighbor, state }) => `${neighbor}${vrf === "default" ? "" : ` in VRF ${vrf}`} is ${state}`);
+  const message = `${down.length} of ${all} not established: ${joinFirst(named, 5, { more: ", and " })}`;
   return { type, status: "False", reason: "SessionsDown", message };
 }
 
@@ -174,19 +174,14 @@ function vnisUp({ unavailable }: PassOutcome, frr: FrrState | undefined): Condit
     return { type, status: "Unknown", reason: "RouterUnavailable", message };
   }
   const { vnis } = frr;
-  const all = vnis.length === 1 ? "1 VNI" : `${vnis.length} VNIs`;
+  const all = plural(vnis.length, "VNI");
   if (vnis.length === 0) return { type, status: "True", reason: "NoVNIs", message: "No VNI configured" };
   const bad = vnis.filter(({ state }) => state !== "Up");
   if (bad.length === 0) return { type, status: "True", reason: "AllUp", message: `${all} up` };
-  const named = bad.slice(0, 5).map(({ vni, state, message }) => `${vni} is ${state}${message === undefined ? "" : ` (${message})`}`);
-  const more = bad.length > named.length ? `, and ${bad.length - named.length} more` : "";
-  const message = `${bad.length} of ${all} not up: ${named.join(", ")}${more}`;
+  const named = bad.map(({ vni, state, message }) => `${vni} is ${state}${message === undefined ? "" : ` (${message})`}`);
+  const message = `${bad.length} of ${all} not up: ${joinFirst(named, 5, { more: ", and " })}`;
   const down = bad.some(({ state }) => state !== "Unknown");
   return down ? { type, status: "False", reason: "VNIsDown", message } : { type, status: "Unknown", reason: "NotObserved", message };
-}
-
-function sessionCount(sessions: number): string {
-  return sessions === 1 ? "1 BGP session" : `${sessions} BGP sessions`;
 }
 
 function overlayCondition({ unavailable }: PassOutcome, { report }: OverlayState, before: Status | undefined): ConditionReport {
@@ -201,9 +196,8 @@ function dataPathClear(foreign: readonly ForeignObject[]): ConditionReport {
   const type = "DataPathClear";
   if (foreign.length === 0)
     return { type, status: "True", reason: "NothingForeign", message: "Nothing of others is in the way of packets" };
-  const named = foreign.slice(0, 5).map(describeForeign);
-  const more = foreign.length > named.length ? `, and ${foreign.length - named.length} more` : "";
-  return { type, status: "False", reason: "ForeignObjects", message: `${named.join(", ")}${more}` };
+  const message = joinFirst(foreign.map(describeForeign), 5, { more: ", and " });
+  return { type, status: "False", reason: "ForeignObjects", message };
 }
 
 function foreignReport({ object, netns, link, text }: ForeignObject): ForeignReport {

@@ -12,3 +12,20 @@ export function truncateWithSuffix(text: string, bytes: number, tail = ""): stri
 export function withoutEndMark(sentence: string): string {
   return sentence.endsWith(".") || sentence.endsWith("?") ? sentence.slice(0, -1) : sentence;
 }
+
+/** `1 check`, `4 checks` */
+export function plural(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
+}
+
+/** The first items, and how many are left out: `a, b, c and 4 more`. */
+export function joinFirst(items: readonly string[], most: number, { separator = ", ", more = " and " } = {}): string {
+  const left = items.length - most;
+  return items.slice(0, most).join(separator) + (left > 0 ? `${more}${left} more` : "");
+}
+
+/** The first lines, and one that says how many are left out. */
+export function firstLines(lines: readonly string[], most: number, hint = ""): string[] {
+  const left = lines.length - most;
+  return left > 0 ? [...lines.slice(0, most), `and ${left} more${hint}`] : [...lines];
+}

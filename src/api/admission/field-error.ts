@@ -1,4 +1,5 @@
 import { goQuote, goValue } from "./go-text.ts";
+import { plural } from "../../util/text.ts";
 
 /** An entry of `details.causes`, in the API server's words. */
 export interface FieldError {
@@ -53,7 +54,7 @@ export function tooLong(field: string, max: number): FieldError {
   return {
     reason: "FieldValueTooLong",
     field: named(field),
-    message: `Too long: may not be more than ${max} ${max === 1 ? "byte" : "bytes"}`,
+    message: `Too long: may not be more than ${plural(max, "byte")}`,
   };
 }
 
@@ -61,7 +62,7 @@ export function tooMany(field: string, count: number, max: number): FieldError {
   return {
     reason: "FieldValueTooMany",
     field: named(field),
-    message: `Too many: ${count}: must have at most ${max} ${max === 1 ? "item" : "items"}`,
+    message: `Too many: ${count}: must have at most ${plural(max, "item")}`,
   };
 }
 

@@ -25,6 +25,7 @@ import { connect, type ConnectionOptions, withConnection } from "../shared/conne
 import { CliError, EXIT, exitCodeOf, failWith } from "../shared/exit.ts";
 import { stripControlCharacters } from "../print/columns.ts";
 import { printItems } from "../print/items.ts";
+import { plural } from "../../util/text.ts";
 
 interface CleanOptions extends ConnectionOptions {
   statuses?: boolean;
@@ -116,7 +117,7 @@ async function assertNothingRuns(client: KubeClient, namespace: string, signal: 
   if (before.length === 0) return;
   const waitMs = Math.max(...before.map(({ spec }) => spec.leaseDurationSeconds ?? 30)) * 1000;
   process.stderr.write(
-    `Watching ${before.length === 1 ? "1 Lease" : `${before.length} Leases`} for ${waitMs / 1000}s: nothing is removed while agents or controllers run\n`,
+    `Watching ${plural(before.length, "Lease")} for ${waitMs / 1000}s: nothing is removed while agents or controllers run\n`,
   );
   const renewals = new Map(before.map(({ metadata, spec }) => [metadata.name, spec.renewTime]));
   const end = performance.now() + waitMs;

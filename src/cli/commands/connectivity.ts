@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import { print } from "../../kube/printable.ts";
 import { type CommonCause, commonCauses } from "../../connectivity/analysis/common-cause.ts";
 import { partiallyReachable, type NoResultGroup, noResultGroups } from "../../connectivity/analysis/no-result.ts";
-import { plural, targetLabel } from "../../connectivity/analysis/labels.ts";
+import { targetLabel } from "../../connectivity/analysis/labels.ts";
 import { type Incident, incidentsOf } from "../../connectivity/analysis/incidents.ts";
 import { matrixOf } from "../../connectivity/analysis/matrix.ts";
 import type { CheckResult } from "../../connectivity/analysis/check-result.ts";
@@ -15,6 +15,7 @@ import { EXIT } from "../shared/exit.ts";
 import { stripControlCharacters, titled } from "../print/columns.ts";
 import { printItems } from "../print/items.ts";
 import { type Colorize, colorizeFor } from "../print/color.ts";
+import { firstLines, plural } from "../../util/text.ts";
 
 interface ConnectivityOptions extends CheckSelection {
   output: "text" | "json";
@@ -97,8 +98,7 @@ function outagesNow(open: readonly Incident[], now: number, colorize: Colorize):
 }
 
 function sentences(all: readonly string[]): string[] {
-  const more = all.length - MAX_SENTENCES;
-  return [...all.slice(0, MAX_SENTENCES).map(stripControlCharacters), ...(more > 0 ? [`and ${more} more: see -o json`] : [])];
+  return firstLines(all.map(stripControlCharacters), MAX_SENTENCES, ": see -o json");
 }
 
 /** `4 sources, 13 targets, 48 checks: 44 reached, 4 not reached` */

@@ -10,6 +10,7 @@ import { failureLine } from "../print/failure-line.ts";
 import { printItems } from "../print/items.ts";
 import { colorizeFor } from "../print/color.ts";
 import { warn } from "../print/warn.ts";
+import { plural } from "../../util/text.ts";
 
 interface LintOptions {
   filename: string[];
@@ -58,15 +59,11 @@ function report(failures: readonly LocatedFailure[], warnings: number, objects: 
     (failure) => `${colorize("bold", stripControlCharacters(`${failure.file}:${failure.line}`))}: ${failureLine(failure)}`,
   );
   const counts = [
-    count(objects, "object"),
-    ...(failures.length > 0 ? [count(failures.length, "failure")] : []),
-    ...(warnings > 0 ? [count(warnings, "warning")] : []),
+    plural(objects, "object"),
+    ...(failures.length > 0 ? [plural(failures.length, "failure")] : []),
+    ...(warnings > 0 ? [plural(warnings, "warning")] : []),
     ...(failures.length + warnings === 0 ? ["no problems"] : []),
   ];
   const color = failures.length > 0 ? "red" : warnings > 0 ? "yellow" : "green";
   return [...lines, colorize(color, counts.join(", ")), ""].join("\n");
-}
-
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }

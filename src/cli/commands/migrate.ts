@@ -10,6 +10,7 @@ import { type Colorize, colorizeFor } from "../print/color.ts";
 import { CLASSES, type MigrationDifference } from "../migration/difference.ts";
 import { differences, type MigrationOptions } from "../migration/differences.ts";
 import { readInventory } from "../migration/inventory.ts";
+import { plural } from "../../util/text.ts";
 
 export function configure(command: Command): void {
   command.addHelpText(
@@ -81,7 +82,7 @@ function report(found: readonly MigrationDifference[], colorize: Colorize): stri
   const blocking = found.filter((one) => one.class === "Blocks").length;
   const verdict =
     blocking > 0
-      ? colorize("red", `${blocking} of ${all} ${all === 1 ? "difference is" : "differences are"} in the way`)
-      : colorize("green", `${all} ${all === 1 ? "difference" : "differences"}, none of them in the way`);
+      ? colorize("red", `${blocking} of ${plural(all, "difference is", "differences are")} in the way`)
+      : colorize("green", `${plural(all, "difference")}, none of them in the way`);
   return [...lines, verdict, ""].join("\n");
 }

@@ -2,7 +2,6 @@ import { type Command, Option } from "commander";
 import { print, printError } from "../../kube/printable.ts";
 import { seconds } from "../../util/duration.ts";
 import { commonCauses } from "../../connectivity/analysis/common-cause.ts";
-import { plural } from "../../connectivity/analysis/labels.ts";
 import { CAPS } from "../../connectivity/history/history.ts";
 import { type Incident, incidentsOf } from "../../connectivity/analysis/incidents.ts";
 import { resultsDuring, type CheckWithOutages } from "../../connectivity/analysis/outage-window.ts";
@@ -14,6 +13,7 @@ import { CliError, EXIT } from "../shared/exit.ts";
 import { stripControlCharacters } from "../print/columns.ts";
 import { printItems } from "../print/items.ts";
 import { colorizeFor } from "../print/color.ts";
+import { plural } from "../../util/text.ts";
 
 interface OutagesOptions extends CheckSelection {
   since: string;

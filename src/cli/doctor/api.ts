@@ -2,6 +2,7 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError } from "../../kube/client/error.ts";
 import { agentRights, type Right } from "./agent-rights.ts";
 import { fail, type CheckFinding, ok, type EnabledComponents, warn } from "./finding.ts";
+import { joinFirst } from "../../util/text.ts";
 
 const REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 /** Since this version the tokens of agents name their node, which the admission policies require. */
@@ -47,11 +48,10 @@ async function rights(client: KubeClient, parts: EnabledComponents, signal: Abor
   }
   const missing = wanted.filter((_, at) => !answers[at]);
   if (missing.length === 0) return ok("rights", `This identity has all permissions of an agent (${wanted.length})`);
-  const first = missing.slice(0, MAX_LISTED).map(sentence).join("; ");
-  const more = missing.length > MAX_LISTED ? `; and ${missing.length - MAX_LISTED} more` : "";
+  const listed = joinFirst(missing.map(sentence), MAX_LISTED, { separator: "; ", more: "; and " });
   return fail(
     "rights",
-    `This identity lacks ${missing.length} of the ${wanted.length} permissions of an agent: ${first}${more}`,
+    `This identity lacks ${missing.length} of the ${wanted.length} permissions of an agent: ${listed}`,
     "apply the RBAC of the chart, or use the agent's identity: --kubeconfig agent.kubeconfig",
   );
 }

@@ -12,6 +12,7 @@ import { withRequestedState, livePlan } from "./live-plan.ts";
 import { type PolicyOptions, readPolicy, titleOf, withPolicy } from "./read-policy.ts";
 import { switchCommand } from "./switch-command.ts";
 import type { PolicyFailure } from "../../failover/policy/failure.ts";
+import { plural } from "../../util/text.ts";
 
 interface PlanOptions extends PolicyOptions {
   to?: Role;
@@ -72,7 +73,7 @@ function verdict({ spec }: FailoverPolicy, plan: SwitchPlan, writes: number, com
   if (plan.complete) return `Nothing to do: the site is ${plan.to}`;
   if (plan.rejections.length > 0) return "Rejected: nothing would be written";
   if (isBlocked(plan)) return "Blocked";
-  const count = `${writes} ${writes === 1 ? "write" : "writes"}`;
+  const count = plural(writes, "write");
   if (spec.desiredState === plan.to) return `In progress: ${count} left`;
   return `Ready: ${count}. Run: ${command}`;
 }

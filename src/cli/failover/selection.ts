@@ -3,6 +3,7 @@ import { FailoverPolicy } from "../../api/failover/failover-policy.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { CliError, EXIT } from "../shared/exit.ts";
 import { type PolicyOptions, readPolicy, titleOf, visiblePolicies, withPolicy } from "./read-policy.ts";
+import { joinFirst } from "../../util/text.ts";
 
 export interface PolicySelectionOptions extends PolicyOptions {
   all?: boolean;
@@ -51,11 +52,7 @@ export function noPolicySelected({ selector, namespace }: PolicySelectionOptions
   const where = namespace === undefined ? "in the cluster" : `in namespace ${namespace}`;
   const others = among.filter((policy) => isIn(policy, namespace));
   if (others.length === 0) return `There is no FailoverPolicy ${where}`;
-  return `No FailoverPolicy ${where} has the labels ${selector}; there are ${others.length}: ${few(others.map(titleOf))}`;
+  return `No FailoverPolicy ${where} has the labels ${selector}; there are ${others.length}: ${joinFirst(others.map(titleOf), MAX_NAMES)}`;
 }
 
 const MAX_NAMES = 5;
-
-function few(names: readonly string[]): string {
-  return names.length > MAX_NAMES ? `${names.slice(0, MAX_NAMES).join(", ")} and ${names.length - MAX_NAMES} more` : names.join(", ");
-}

@@ -4,6 +4,7 @@ import { colorizeFor } from "../print/color.ts";
 import { ObjectTable, conditionText, type RowChange } from "./object-table.ts";
 import { frame } from "./layout.ts";
 import { Screen } from "./screen.ts";
+import { plural } from "../../util/text.ts";
 
 export interface LiveView {
   tell(line: string): void;
@@ -106,7 +107,7 @@ function summary(board: ObjectTable): string {
   const rows = board.rows();
   const counts = Map.groupBy(rows, ({ kind }) => kind);
   const kinds = [...counts].map(([kind, of]) => `${of.length} ${kind}`);
-  return `${rows.length} ${rows.length === 1 ? "object" : "objects"}${kinds.length > 0 ? `: ${kinds.join(", ")}` : ""}`;
+  return `${plural(rows.length, "object")}${kinds.length > 0 ? `: ${kinds.join(", ")}` : ""}`;
 }
 
 function clock(): string {

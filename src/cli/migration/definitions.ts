@@ -3,6 +3,7 @@ import { CUSTOM_KINDS } from "../../api/crds/kinds.ts";
 import { MAIN_GROUP, OLD_GROUP } from "../../router/dialects/convert.ts";
 import type { MigrationDifference, DifferenceClass } from "./difference.ts";
 import type { Inventory, StoredDefinition } from "./inventory.ts";
+import { joinFirst } from "../../util/text.ts";
 
 /** Groups of the projects that Plumbline replaces. */
 export const THEIR_GROUPS: ReadonlySet<string> = new Set(["metallb.io", "frrk8s.metallb.io", OLD_GROUP, MAIN_GROUP]);
@@ -36,13 +37,13 @@ function replaced(
   const found: MigrationDifference[] = [];
   const unknown = unknownFields(definition, ours);
   if (isForeignStatus(definition, ours)) {
-    const whose = `Reports of another program, with ${listed(unknown)}; ${objects(count)} of them`;
+    const whose = `Reports of another program, with ${joinFirst(unknown, MOST_FIELDS)}; ${objects(count)} of them`;
     const message = replaceStatusCrds
       ? `${whose}, which lose what Plumbline does not know`
       : `${whose}. --replace-status-crds replaces it with Plumbline's definition`;
     found.push(definitionDifference(definition, "spec.versions", replaceStatusCrds ? "Differs" : "Blocks", message));
   } else if (unknown.length > 0) {
-    found.push(definitionDifference(definition, "spec.versions", "Differs", `Plumbline does not know ${listed(unknown)}`));
+    found.push(definitionDifference(definition, "spec.versions", "Differs", `Plumbline does not know ${joinFirst(unknown, MOST_FIELDS)}`));
   }
   const versions = new Set(ours.spec.versions.map(({ name }) => name));
   for (const stored of definition.status?.storedVersions ?? []) {
@@ -99,11 +100,6 @@ export function countOf({ spec }: StoredDefinition, { objects: all }: Inventory)
 
 function objects(count: number): string {
   return count === 1 ? "there is 1" : `there are ${count}`;
-}
-
-function listed(fields: readonly string[]): string {
-  const first = fields.slice(0, MOST_FIELDS);
-  return fields.length > first.length ? `${first.join(", ")} and ${fields.length - first.length} more` : first.join(", ");
 }
 
 export function definitionDifference(

@@ -7,6 +7,7 @@ import { routerObjects } from "../router/offline-node.ts";
 import { countOf, definitionDifference } from "./definitions.ts";
 import type { MigrationDifference } from "./difference.ts";
 import type { Inventory, StoredDefinition } from "./inventory.ts";
+import { plural } from "../../util/text.ts";
 
 /** Which versions of OpenPERouter the router's objects are written for, and what converting those of main would lose. */
 export function versionDifferences(inventory: Inventory): MigrationDifference[] {
@@ -24,7 +25,9 @@ function olderVersions(definition: StoredDefinition, inventory: Inventory): Migr
   const read = routerObjects(own);
   const newer = [...read.underlays, ...read.l2vnis, ...read.l3vnis].filter(({ reading }) => reading?.api === "v0.2").length;
   const message =
-    newer === 0 ? `${number(own.length)}, without fields of v0.2` : `${number(own.length)}, ${newer} of them with fields of v0.2`;
+    newer === 0
+      ? `${plural(own.length, "object")}, without fields of v0.2`
+      : `${plural(own.length, "object")}, ${newer} of them with fields of v0.2`;
   return definitionDifference(definition, "", "Version", message);
 }
 
@@ -40,7 +43,7 @@ function ofMain(definition: StoredDefinition, inventory: Inventory, count: numbe
     });
   });
   return [
-    definitionDifference(definition, "", "Version", `${number(count)} of OpenPERouter's main branch`),
+    definitionDifference(definition, "", "Version", `${plural(count, "object")} of OpenPERouter's main branch`),
     definitionDifference(
       definition,
       "spec.group",
@@ -56,8 +59,4 @@ function objectsOf({ spec }: StoredDefinition, { objects }: Inventory): KubeObje
     (object) =>
       object.kind === spec.names.kind && groupOf(object.apiVersion) === spec.group && isObject((object as { spec?: unknown }).spec),
   );
-}
-
-function number(count: number): string {
-  return count === 1 ? "1 object" : `${count} objects`;
 }

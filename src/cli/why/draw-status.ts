@@ -3,6 +3,7 @@ import type { Cause, ComponentHealth } from "../../explain/answer.ts";
 import { type TextCell, Columns, stripControlCharacters } from "../print/columns.ts";
 import type { Colorize } from "../print/color.ts";
 import { healthLine, messageText, noProblemsText } from "./format.ts";
+import { firstLines } from "../../util/text.ts";
 
 interface DomainStatus {
   readonly domain: Domain;
@@ -112,13 +113,13 @@ function rest(nodes: readonly NodeStatus[]): string[] {
 
 function causeLines(causes: readonly Cause[], now: number, colorize: Colorize, isWhole: boolean): string[] {
   if (causes.length === 0) return ["", noProblemsText(isWhole)];
-  const lines = causes.slice(0, MAX_LINES.causes).map((cause) => {
+  const lines = causes.map((cause) => {
     const message = messageText(cause);
     const affected = cause.symptoms.length === 0 ? "" : ` (affects ${cause.symptoms.length} more)`;
-    return `  ${healthLine(cause, now, colorize)}${message === "" ? "" : `: ${message}`}${affected}`;
+    return `${healthLine(cause, now, colorize)}${message === "" ? "" : `: ${message}`}${affected}`;
   });
-  const more = causes.length > lines.length ? [`  and ${causes.length - lines.length} more`] : [];
-  return ["", colorize("bold", "Problems:"), ...lines, ...more, "", "Run `plumbline why` for fixes."];
+  const first = firstLines(lines, MAX_LINES.causes).map((line) => `  ${line}`);
+  return ["", colorize("bold", "Problems:"), ...first, "", "Run `plumbline why` for fixes."];
 }
 
 function columns(rows: readonly (readonly TextCell[])[], colorize: Colorize): string[] {

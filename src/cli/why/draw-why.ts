@@ -1,6 +1,7 @@
 import type { Answer, Cause, PathNode } from "../../explain/answer.ts";
 import type { Colorize } from "../print/color.ts";
 import { componentTitle, effectLine, fixLines, healthLine, messageText, noProblemsText } from "./format.ts";
+import { firstLines } from "../../util/text.ts";
 
 /** The nearest effects are listed; the rest is counted. */
 const MAX_EFFECTS = 8;
@@ -36,12 +37,11 @@ export function drawCauses(causes: readonly Cause[], now: number, colorize: Colo
 function causeLines(cause: Cause, now: number, colorize: Colorize): string[] {
   const message = messageText(cause);
   const { symptoms } = cause;
-  const first = symptoms.slice(0, MAX_EFFECTS);
+  const effects = symptoms.map((symptom) => effectLine(symptom, now, colorize));
   return [
     healthLine(cause, now, colorize, (subject) => colorize("bold", subject)),
     ...(message === "" ? [] : [`  ${message}`]),
-    ...first.map((symptom) => `  → ${effectLine(symptom, now, colorize)}`),
-    ...(symptoms.length > first.length ? [`  → and ${symptoms.length - first.length} more`] : []),
+    ...firstLines(effects, MAX_EFFECTS).map((line) => `  → ${line}`),
     ...fixLines(cause).map((line) => `  ${line}`),
   ];
 }

@@ -2,6 +2,7 @@ import type { ComponentHealth } from "../../explain/answer.ts";
 import { EXPLAINED_KINDS } from "../../explain/explainers.ts";
 import { nearest } from "../resources/nearest.ts";
 import { CliError, EXIT } from "../shared/exit.ts";
+import { joinFirst } from "../../util/text.ts";
 
 /** Finds the component for `service/shop/web`, `svc/web` or `l3vni/red@node1`; throws unless exactly one matches. */
 export function findComponent(reference: string, namespace: string | undefined, healths: Iterable<ComponentHealth>): ComponentHealth {
@@ -33,8 +34,7 @@ export function findComponent(reference: string, namespace: string | undefined, 
 }
 
 function ids(healths: readonly ComponentHealth[]): string {
-  const names = healths.map(({ id }) => id).sort();
-  return names.length > 10 ? `${names.slice(0, 10).join(", ")} and ${names.length - 10} more` : names.join(", ");
+  return joinFirst(healths.map(({ id }) => id).sort(), 10);
 }
 
 interface Meant {

@@ -1,7 +1,8 @@
 import type { CheckResult } from "./check-result.ts";
 import { type Hypothesis, causesOf, keyOfCause, serviceOf, type CauseScope } from "./hypotheses.ts";
 import type { UnexplainedGroup } from "./common-cause.ts";
-import { capitalize, plural, distinct, joinList, scopeLabel, reasons, sourceLabel, targetLabel } from "./labels.ts";
+import { capitalize, distinct, joinList, scopeLabel, reasons, sourceLabel, targetLabel } from "./labels.ts";
+import { plural } from "../../util/text.ts";
 
 interface Evidence {
   readonly failing: readonly CheckResult[];

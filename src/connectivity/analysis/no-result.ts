@@ -1,5 +1,6 @@
 import type { CheckResult } from "./check-result.ts";
 import { capitalize, distinct, joinList, sourceLabel, targetLabel } from "./labels.ts";
+import { plural } from "../../util/text.ts";
 
 /** Why some checks have no result, one sentence per reason. */
 export interface NoResultGroup {
@@ -22,7 +23,7 @@ export function noResultGroups(all: readonly CheckResult[]): NoResultGroup[] {
 
 function sentence(checks: readonly CheckResult[]): string {
   const [first] = checks;
-  const many = checks.length === 1 ? "1 check" : `${checks.length} checks`;
+  const many = plural(checks.length, "check");
   const sources = distinct(checks.map(({ source }) => sourceLabel(source)));
   if (first?.reason === "Stale")
     return `${capitalize(joinList(sources))} no longer ${sources.length === 1 ? "reports" : "report"} (${many}): the results are unknown`;

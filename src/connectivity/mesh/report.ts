@@ -1,6 +1,7 @@
 import type { ConditionReport } from "../../kube/status/conditions.ts";
 import type { MeshPlan } from "./plan.ts";
 import type { MeshProgress } from "./steps.ts";
+import { joinFirst } from "../../util/text.ts";
 
 /** The maximum of listed problems. */
 const MAX_LISTED = 5;
@@ -28,7 +29,7 @@ export function reportOf(
   const observed = generation === undefined ? {} : { observedGeneration: generation };
   const ready: ConditionReport =
     faults.length > 0
-      ? { type: "Ready", status: "False", reason, message: joined(faults), ...observed }
+      ? { type: "Ready", status: "False", reason, message: joinFirst(faults, MAX_LISTED, { separator: "; ", more: "; and " }), ...observed }
       : missing > 0
         ? { type: "Ready", status: "False", reason: "Creating", message: `${missing} checks not created yet`, ...observed }
         : { type: "Ready", status: "True", reason: "Complete", message: "All checks exist", ...observed };
@@ -44,9 +45,4 @@ export function unreadReport(
   const message = `Cannot read namespace ${namespaces.join(", ")}; the checks stay unchanged`;
   const observed = generation === undefined ? {} : { observedGeneration: generation };
   return { sources, targets, checks, conditions: [{ type: "Ready", status: "Unknown", reason: "Unreadable", message, ...observed }] };
-}
-
-function joined(faults: readonly string[]): string {
-  const more = faults.length - MAX_LISTED;
-  return [...faults.slice(0, MAX_LISTED), ...(more > 0 ? [`and ${more} more`] : [])].join("; ");
 }

@@ -2,6 +2,7 @@ import type { Address } from "../../ip/address.ts";
 import type { AddressRequest, Sharing } from "../services/address-request.ts";
 import type { PoolState } from "./pool-state.ts";
 import { quote } from "../../ip/error.ts";
+import { joinFirst } from "../../util/text.ts";
 
 export interface Allocation {
   readonly pool: string;
@@ -163,7 +164,7 @@ export class AddressSharing {
   conflictMessage({ key, sharing }: AddressRequest): string {
     if (!this.#agreesWith(key, sharing)) {
       const others = [...this.#services.keys()].filter((other) => other !== key);
-      const named = others.slice(0, MAX_NAMED).join(",") + (others.length > MAX_NAMED ? ` and ${others.length - MAX_NAMED} more` : "");
+      const named = joinFirst(others, MAX_NAMED, { separator: "," });
       return `can't change sharing key for ${quote(key)}, address also in use by ${named}`;
     }
     const taken = sharing.ports.find((port) => (this.#ports.get(port) ?? key) !== key);

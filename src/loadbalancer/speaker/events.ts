@@ -5,6 +5,7 @@ import type { EventRecorder } from "../../kube/events/events.ts";
 import type { EventText } from "../../kube/events/event-correlator.ts";
 import { speakerAnnounced } from "../metrics.ts";
 import type { AddressState } from "../status/service-l2-status.ts";
+import { joinFirst } from "../../util/text.ts";
 
 interface Options {
   node: string;
@@ -70,9 +71,8 @@ export class SpeakerEvents {
 
   drift(lines: readonly string[]): void {
     if (lines.length === 0) return;
-    const first = lines.slice(0, 5).map((line) => `"${line}"`);
-    const more = lines.length > first.length ? ` and ${lines.length - first.length} more` : "";
-    const message = `Node ${this.#options.node}: FRR configuration drift repaired: ${first.join(", ")}${more}`;
+    const quoted = lines.map((line) => `"${line}"`);
+    const message = `Node ${this.#options.node}: FRR configuration drift repaired: ${joinFirst(quoted, 5)}`;
     this.#options.events.record(withKind(this.#options.state()), { type: "Warning", reason: "DriftRepaired", message });
   }
 
@@ -97,9 +97,7 @@ export class SpeakerEvents {
     const isNews = nodes.some((node) => !this.#strangers.includes(node));
     this.#strangers = nodes;
     if (!isNews) return;
-    const first = nodes.slice(0, 5).join(", ");
-    const more = nodes.length > 5 ? ` and ${nodes.length - 5} more` : "";
-    const message = `Node ${this.#options.node}: no heartbeats from ${first}${more}; failover falls back to Leases and is slower. Open UDP port 7947 between nodes`;
+    const message = `Node ${this.#options.node}: no heartbeats from ${joinFirst(nodes, 5)}; failover falls back to Leases and is slower. Open UDP port 7947 between nodes`;
     this.#options.events.record(withKind(this.#options.state()), { type: "Warning", reason: "HeartbeatsMissing", message });
   }
 

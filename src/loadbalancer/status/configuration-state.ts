@@ -8,6 +8,7 @@ import { compare } from "../../util/compare.ts";
 import type { Failure } from "../../resilience/failure.ts";
 import type { Loaded } from "../config/load.ts";
 import { labelValue, prefixedName } from "./names.ts";
+import { plural } from "../../util/text.ts";
 
 /** The component that loads the configuration. */
 export type MetallbComponent =
@@ -165,7 +166,7 @@ function verdict(
   const more = unlisted > 0 ? `; ${unlisted} failures not listed` : "";
   const message = isValid
     ? "All configuration is in effect"
-    : `${count === 1 ? "1 resource is" : `${count} resources are`} not in effect as written${more}`;
+    : `${plural(count, "resource is", "resources are")} not in effect as written${more}`;
   return {
     type: "Valid",
     status: isValid ? "True" : "False",

@@ -3,6 +3,7 @@ import type { ConfigurationStatus } from "../../api/metallb/configuration-status
 import type { ConditionReport } from "../../kube/status/conditions.ts";
 import type { DesiredStatus } from "../../kube/status/plan.ts";
 import { truncate, truncateList } from "../../kube/status/limits.ts";
+import { joinFirst } from "../../util/text.ts";
 
 export const configurationStatusName = "config-status";
 
@@ -43,13 +44,10 @@ function errorsOf({ status }: ConfigurationState): string[] {
 
 function verdict(valid: number, invalid: readonly string[], unknown: readonly string[]): ConditionReport {
   const type = "Valid";
-  if (invalid.length > 0) return { type, status: "False", reason: "ConfigurationInvalid", message: `Invalid for ${named(invalid)}` };
-  if (unknown.length > 0) return { type, status: "Unknown", reason: "ComponentsSilent", message: `No report from ${named(unknown)}` };
+  if (invalid.length > 0)
+    return { type, status: "False", reason: "ConfigurationInvalid", message: `Invalid for ${joinFirst(invalid, NAMED)}` };
+  if (unknown.length > 0)
+    return { type, status: "Unknown", reason: "ComponentsSilent", message: `No report from ${joinFirst(unknown, NAMED)}` };
   if (valid === 0) return { type, status: "Unknown", reason: "NothingReported", message: "No component has reported yet" };
   return { type, status: "True", reason: "ConfigurationValid", message: "Valid for every component" };
-}
-
-function named(components: readonly string[]): string {
-  const rest = components.length - NAMED;
-  return components.slice(0, NAMED).join(", ") + (rest > 0 ? ` and ${rest} more` : "");
 }

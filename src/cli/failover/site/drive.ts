@@ -9,6 +9,7 @@ import { type ProgressView, tellConnection } from "../live-screen.ts";
 import { CliError } from "../../shared/exit.ts";
 import { isOver, type SiteMember } from "./member.ts";
 import { wavesOf } from "../waves.ts";
+import { plural } from "../../../util/text.ts";
 
 export interface SiteView extends ProgressView<readonly SiteMember[]> {
   /** `changed` has the earlier version of the member that changed. */
@@ -44,7 +45,7 @@ export async function drive(client: KubeClient, members: readonly SiteMember[], 
   try {
     const waves = wavesOf(members, to);
     for (const [at, { number, members: wave }] of waves.entries()) {
-      if (waves.length > 1) view.tell(`Wave ${number}: ${wave.length} ${wave.length === 1 ? "policy" : "policies"}`);
+      if (waves.length > 1) view.tell(`Wave ${number}: ${plural(wave.length, "policy", "policies")}`);
       await each(wave, AT_ONCE, (member) => begin(client, member, members, options));
       view.show(members);
       if (!wait) continue;

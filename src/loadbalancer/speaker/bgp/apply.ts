@@ -8,6 +8,7 @@ import type { Advertised } from "../../announcement/decision.ts";
 import type { Config } from "../../config/config.ts";
 import { BASE, extrasFragment, type OwnNode, peerFragments, profileFragment } from "./render.ts";
 import type { ServicePrefixes, PrefixRoute, ServiceLines } from "./prefixes.ts";
+import { joinFirst } from "../../../util/text.ts";
 
 export interface DesiredBgp {
   readonly config: Config;
@@ -226,8 +227,8 @@ export class BgpApply {
     this.#failures.push({ kind, name, namespace, reason: "ApplicationFailed", field: "", message, class: "Permanent" });
   }
 
-  #leftOut(name: string, [first = "", ...others]: readonly string[]): Failure {
-    const message = others.length === 0 ? first : `${first}; and ${others.length} more`;
+  #leftOut(name: string, reasons: readonly string[]): Failure {
+    const message = joinFirst(reasons, 1, { more: "; and " });
     const { namespace } = this.#current;
     return { kind: "BGPAdvertisement", name, namespace, reason: "ValidationFailed", field: "spec", message, class: "Permanent" };
   }
