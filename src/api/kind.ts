@@ -69,6 +69,11 @@ export function groupOf(apiVersion = ""): string {
   return apiVersion.includes("/") ? (apiVersion.split("/")[0] ?? "") : "";
 }
 
+/** The manifests of a kind, of any version. */
+export function manifestsOf<T extends KubeObject>({ group, kind }: Kind<T>, objects: readonly KubeObject[]): T[] {
+  return objects.filter((object) => object.kind === kind && groupOf(object.apiVersion) === group) as T[];
+}
+
 /** `namespace/name`, or `name` of a cluster-scoped object. */
 export function keyOf(object: { metadata: { name: string; namespace?: string } }): string {
   const { name, namespace } = object.metadata;

@@ -13,7 +13,7 @@ import type { Cache } from "../kube/cache/cache.ts";
 import type { ReviewResult, Review } from "../kube/webhook/review.ts";
 import type { WebhookServer } from "../kube/webhook/server.ts";
 import { type ConfigFailure, loadConfig } from "./config/load.ts";
-import type { ConfigObjects } from "./config/objects.ts";
+import { cachedObjects, type ConfigObjects, labeled } from "./config/objects.ts";
 import { RULES } from "./config/rules.ts";
 
 type Watched<T extends KubeObject> = Pick<Cache<T>, "list" | "waitForSync">;
@@ -161,14 +161,9 @@ function whatCounts(object: KubeObject): unknown {
 
 function objectsOf(sources: ReviewSources): ConfigObjects {
   return {
-    pools: sources.pools.list(),
-    peers: sources.peers.list(),
-    bfdProfiles: sources.bfdProfiles.list(),
-    bgpAdvertisements: sources.bgpAdvertisements.list(),
-    l2Advertisements: sources.l2Advertisements.list(),
-    communities: sources.communities.list(),
+    ...cachedObjects(sources),
     namespaces: [],
-    nodes: sources.nodes.list().map(({ metadata: { name, labels = {} } }) => ({ name, labels })),
+    nodes: labeled(sources.nodes.list()),
     secret: () => undefined,
   };
 }

@@ -1,7 +1,7 @@
 import { ConnectivityMesh } from "../../api/connectivity/connectivity-mesh.ts";
 import { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
 import { Service } from "../../api/core/service.ts";
-import type { Kind, KubeObject } from "../../api/kind.ts";
+import { type KubeObject, manifestsOf } from "../../api/kind.ts";
 import { allowAnnotation, nodeAnnotation } from "../../api/annotations.ts";
 import { allowsMeshesOf } from "../../connectivity/mesh/targets.ts";
 import { forbiddenReason } from "../../connectivity/probe/special-addresses.ts";
@@ -45,7 +45,7 @@ export function connectivityWarnings(objects: readonly KubeObject[]): LintWarnin
 }
 
 function servicesOf(objects: readonly KubeObject[]): Map<string, Service> {
-  return new Map(of<Service>(Service, objects).map((service) => [`${namespaceOf(service)}/${service.metadata.name}`, service]));
+  return new Map(manifestsOf<Service>(Service, objects).map((service) => [`${namespaceOf(service)}/${service.metadata.name}`, service]));
 }
 
 function noConsent(
@@ -77,8 +77,8 @@ function remarks(
   ofCheck: (check: PodNetworkConnectivityCheck) => Remark[],
   ofMesh: (mesh: ConnectivityMesh) => Remark[],
 ): LintWarning[] {
-  const checks = of<PodNetworkConnectivityCheck>(PodNetworkConnectivityCheck, objects);
-  const meshes = of<ConnectivityMesh>(ConnectivityMesh, objects);
+  const checks = manifestsOf<PodNetworkConnectivityCheck>(PodNetworkConnectivityCheck, objects);
+  const meshes = manifestsOf<ConnectivityMesh>(ConnectivityMesh, objects);
   return [...checks.flatMap((check) => warningsOf(check, ofCheck(check))), ...meshes.flatMap((mesh) => warningsOf(mesh, ofMesh(mesh)))];
 }
 
@@ -121,9 +121,4 @@ function elsewhere(object: KubeObject): string | undefined {
 
 function namespaceOf({ metadata }: KubeObject): string {
   return metadata.namespace ?? "default";
-}
-
-function of<T extends KubeObject>({ group, kind }: Kind<T>, objects: readonly KubeObject[]): T[] {
-  const isOurs = (apiVersion = "") => (group === "" ? !apiVersion.includes("/") : apiVersion.startsWith(`${group}/`));
-  return objects.filter((object) => object.kind === kind && isOurs(object.apiVersion)) as T[];
 }

@@ -1,15 +1,11 @@
 import type { LabelSelector } from "../../api/core/label-selector.ts";
 import { Namespace } from "../../api/core/namespace.ts";
 import { Secret } from "../../api/core/secret.ts";
-import { groupOf, type Kind, type KubeObject } from "../../api/kind.ts";
-import { BFDProfile } from "../../api/metallb/bfd-profile.ts";
-import { BGPAdvertisement } from "../../api/metallb/bgp-advertisement.ts";
-import { BGPPeer } from "../../api/metallb/bgp-peer.ts";
-import { Community } from "../../api/metallb/community.ts";
-import { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
-import { L2Advertisement } from "../../api/metallb/l2-advertisement.ts";
+import { type KubeObject, manifestsOf } from "../../api/kind.ts";
+import type { BGPAdvertisement } from "../../api/metallb/bgp-advertisement.ts";
+import type { L2Advertisement } from "../../api/metallb/l2-advertisement.ts";
 import { type ConfigFailure, loadConfig, type ConfigScope, type Warning } from "../../loadbalancer/config/load.ts";
-import type { ConfigObjects } from "../../loadbalancer/config/objects.ts";
+import { type ConfigObjects, labeled, objectsIn } from "../../loadbalancer/config/objects.ts";
 import { wrongNamespaceWarning } from "../../loadbalancer/config/warnings.ts";
 import { LOAD_BALANCER } from "../shared/agent-options.ts";
 import { nodeNamed, nodesOf } from "../router/offline-node.ts";
@@ -116,15 +112,10 @@ function asGiven({ pools, peers, bgpAdvertisements, l2Advertisements }: ConfigOb
 }
 
 function configObjects(group: readonly KubeObject[], objects: readonly KubeObject[]): ConfigObjects {
-  const secrets = of<Secret>(Secret, group);
+  const secrets = manifestsOf<Secret>(Secret, group);
   return {
-    pools: of<IPAddressPool>(IPAddressPool, group),
-    peers: of<BGPPeer>(BGPPeer, group),
-    bfdProfiles: of<BFDProfile>(BFDProfile, group),
-    bgpAdvertisements: of<BGPAdvertisement>(BGPAdvertisement, group),
-    l2Advertisements: of<L2Advertisement>(L2Advertisement, group),
-    communities: of<Community>(Community, group),
-    namespaces: of<Namespace>(Namespace, objects).map(({ metadata: { name, labels = {} } }) => ({ name, labels })),
+    ...objectsIn(group),
+    namespaces: labeled(manifestsOf<Namespace>(Namespace, objects)),
     nodes: nodesOf(objects),
     secret: (name) => secrets.find(({ metadata }) => metadata.name === name),
   };
@@ -158,8 +149,4 @@ function whatSelects(selectors: string, config: ConfigObjects): ConfigObjects {
 
 function textOf({ spec: { nodeSelectors = [] } }: Selecting): string {
   return nodeSelectors.length === 0 ? "" : JSON.stringify(nodeSelectors);
-}
-
-function of<T extends KubeObject>({ group, kind }: Kind<T>, objects: readonly KubeObject[]): T[] {
-  return objects.filter(({ kind: own, apiVersion }) => own === kind && groupOf(apiVersion) === group) as T[];
 }

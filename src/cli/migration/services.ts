@@ -1,16 +1,11 @@
 import type { Service } from "../../api/core/service.ts";
-import { type Kind, keyOf, type KubeObject } from "../../api/kind.ts";
-import { BFDProfile } from "../../api/metallb/bfd-profile.ts";
-import { BGPAdvertisement } from "../../api/metallb/bgp-advertisement.ts";
-import { BGPPeer } from "../../api/metallb/bgp-peer.ts";
-import { Community } from "../../api/metallb/community.ts";
-import { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
-import { L2Advertisement } from "../../api/metallb/l2-advertisement.ts";
+import { keyOf } from "../../api/kind.ts";
 import { AddressAssigner } from "../../loadbalancer/controller/address-assigner.ts";
 import { loadConfig } from "../../loadbalancer/config/load.ts";
 import { nodesOf } from "../router/offline-node.ts";
 import type { MigrationDifference } from "./difference.ts";
 import type { Inventory } from "./inventory.ts";
+import { labeled, objectsIn } from "../../loadbalancer/config/objects.ts";
 
 const ANNOTATION = /^metallb\.(io|universe\.tf)\/(.*)$/;
 const READ = new Set(["address-pool", "loadBalancerIPs", "allow-shared-ip", "ip-allocated-from-pool"]);
@@ -50,20 +45,11 @@ function unreadAnnotations(service: Service): MigrationDifference[] {
 function configuration({ objects, nodes, namespaces }: Inventory, namespace: string) {
   const inNamespace = objects.filter(({ metadata }) => metadata.namespace === namespace);
   return {
-    pools: of<IPAddressPool>(IPAddressPool, inNamespace),
-    peers: of<BGPPeer>(BGPPeer, inNamespace),
-    bfdProfiles: of<BFDProfile>(BFDProfile, inNamespace),
-    bgpAdvertisements: of<BGPAdvertisement>(BGPAdvertisement, inNamespace),
-    l2Advertisements: of<L2Advertisement>(L2Advertisement, inNamespace),
-    communities: of<Community>(Community, inNamespace),
-    namespaces: namespaces.map(({ metadata: { name, labels = {} } }) => ({ name, labels })),
+    ...objectsIn(inNamespace),
+    namespaces: labeled(namespaces),
     nodes: nodesOf(nodes),
     secret: () => undefined,
   };
-}
-
-function of<T extends KubeObject>({ kind, group }: Kind<T>, objects: readonly KubeObject[]): T[] {
-  return objects.filter((one) => one.kind === kind && (one.apiVersion ?? "").startsWith(`${group}/`)) as T[];
 }
 
 function difference(service: Service, field: string, what: "Blocks" | "Differs", message: string): MigrationDifference {

@@ -3,7 +3,7 @@ import { L3Passthrough } from "../../api/openpe/l3passthrough.ts";
 import { L3VNI } from "../../api/openpe/l3vni.ts";
 import { RawFRRConfig } from "../../api/openpe/raw-frr-config.ts";
 import { Underlay } from "../../api/openpe/underlay.ts";
-import { groupOf, type Kind, type KubeObject } from "../../api/kind.ts";
+import { type KubeObject, manifestsOf } from "../../api/kind.ts";
 import { Node } from "../../api/core/node.ts";
 import { Secret } from "../../api/core/secret.ts";
 import { readObjects } from "../../router/dialects/read-objects.ts";
@@ -28,7 +28,7 @@ export function nodeNamed(name: string, objects: readonly KubeObject[]): Offline
 
 /** Nodes without an index annotation are numbered in the order of the manifests. */
 export function nodesOf(objects: readonly KubeObject[]): OfflineNode[] {
-  return of<Node>(Node, objects).map(({ metadata: { name, labels = {}, annotations = {} } }, nth) => {
+  return manifestsOf<Node>(Node, objects).map(({ metadata: { name, labels = {}, annotations = {} } }, nth) => {
     const index = annotations[INDEX] ?? "";
     return { name, labels, index: /^\d+$/.test(index) ? Number(index) : nth };
   });
@@ -36,11 +36,11 @@ export function nodesOf(objects: readonly KubeObject[]): OfflineNode[] {
 
 export function routerObjects(objects: readonly KubeObject[]): RouterObjects {
   return readObjects({
-    underlays: of<Underlay>(Underlay, objects),
-    l2vnis: of<L2VNI>(L2VNI, objects),
-    l3vnis: of<L3VNI>(L3VNI, objects),
-    passthroughs: of<L3Passthrough>(L3Passthrough, objects),
-    rawConfigs: of<RawFRRConfig>(RawFRRConfig, objects),
+    underlays: manifestsOf<Underlay>(Underlay, objects),
+    l2vnis: manifestsOf<L2VNI>(L2VNI, objects),
+    l3vnis: manifestsOf<L3VNI>(L3VNI, objects),
+    passthroughs: manifestsOf<L3Passthrough>(L3Passthrough, objects),
+    rawConfigs: manifestsOf<RawFRRConfig>(RawFRRConfig, objects),
   });
 }
 
@@ -54,7 +54,7 @@ export function observeOffline(
     node: { name, labels },
     index,
     objects,
-    passwords: passwords(objects, of<Secret>(Secret, around)),
+    passwords: passwords(objects, manifestsOf<Secret>(Secret, around)),
     interfaces: { host: interfacesFor(objects, interfaces), router: [] },
     guarded: new Map(),
     ovs: true,
@@ -62,10 +62,6 @@ export function observeOffline(
     newlySelectedAt: new Map(),
     now: new Date(),
   };
-}
-
-function of<T extends KubeObject>({ group, kind }: Kind<T>, objects: readonly KubeObject[]): T[] {
-  return objects.filter((object) => object.kind === kind && groupOf(object.apiVersion) === group) as T[];
 }
 
 /** A missing Secret is assumed to exist elsewhere. */

@@ -1,10 +1,11 @@
 import type { Secret } from "../../api/core/secret.ts";
-import type { BFDProfile } from "../../api/metallb/bfd-profile.ts";
-import type { BGPAdvertisement } from "../../api/metallb/bgp-advertisement.ts";
-import type { BGPPeer } from "../../api/metallb/bgp-peer.ts";
-import type { Community } from "../../api/metallb/community.ts";
-import type { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
-import type { L2Advertisement } from "../../api/metallb/l2-advertisement.ts";
+import { type KubeObject, manifestsOf } from "../../api/kind.ts";
+import { BFDProfile } from "../../api/metallb/bfd-profile.ts";
+import { BGPAdvertisement } from "../../api/metallb/bgp-advertisement.ts";
+import { BGPPeer } from "../../api/metallb/bgp-peer.ts";
+import { Community } from "../../api/metallb/community.ts";
+import { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
+import { L2Advertisement } from "../../api/metallb/l2-advertisement.ts";
 
 export interface Labeled {
   readonly name: string;
@@ -25,4 +26,34 @@ export interface ConfigObjects {
   secret(name: string): Secret | "unreadable" | undefined;
   /** The ConfigMap `bgpextras`, key `extras`: lines for FRR as they are. */
   readonly extras?: string;
+}
+
+type Part = "pools" | "peers" | "bfdProfiles" | "bgpAdvertisements" | "l2Advertisements" | "communities";
+
+type Caches = { readonly [P in Part]: { list(): ConfigObjects[P] } };
+
+export function cachedObjects(caches: Caches): Pick<ConfigObjects, Part> {
+  return {
+    pools: caches.pools.list(),
+    peers: caches.peers.list(),
+    bfdProfiles: caches.bfdProfiles.list(),
+    bgpAdvertisements: caches.bgpAdvertisements.list(),
+    l2Advertisements: caches.l2Advertisements.list(),
+    communities: caches.communities.list(),
+  };
+}
+
+export function objectsIn(manifests: readonly KubeObject[]): Pick<ConfigObjects, Part> {
+  return {
+    pools: manifestsOf<IPAddressPool>(IPAddressPool, manifests),
+    peers: manifestsOf<BGPPeer>(BGPPeer, manifests),
+    bfdProfiles: manifestsOf<BFDProfile>(BFDProfile, manifests),
+    bgpAdvertisements: manifestsOf<BGPAdvertisement>(BGPAdvertisement, manifests),
+    l2Advertisements: manifestsOf<L2Advertisement>(L2Advertisement, manifests),
+    communities: manifestsOf<Community>(Community, manifests),
+  };
+}
+
+export function labeled(objects: readonly KubeObject[]): Labeled[] {
+  return objects.map(({ metadata: { name, labels = {} } }) => ({ name, labels }));
 }

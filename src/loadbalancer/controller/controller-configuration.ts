@@ -4,6 +4,7 @@ import type { Community } from "../../api/metallb/community.ts";
 import type { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
 import { type LastGoodConfig, loadConfig, type Loaded } from "../config/load.ts";
 import type { ReadThroughCache } from "../../kube/cache/read-through-cache.ts";
+import { labeled } from "../config/objects.ts";
 
 export interface ConfigurationViews {
   pools: ReadThroughCache<IPAddressPool>;
@@ -44,7 +45,7 @@ export class ControllerConfiguration {
       {
         pools: pools.list(),
         communities: communities.list(),
-        namespaces: namespaces.list().map(({ metadata: { name, labels = {} } }) => ({ name, labels })),
+        namespaces: labeled(namespaces.list()),
         peers: [],
         bfdProfiles: [],
         bgpAdvertisements: [],

@@ -22,7 +22,7 @@ import type { Log } from "../../kube/log.ts";
 import { membersName, parseMembers, type Members } from "../../kube/members/members.ts";
 import type { WriteBudget } from "../../kube/status/budget.ts";
 import { configChangesOf } from "../config/changes.ts";
-import type { ConfigObjects, Labeled } from "../config/objects.ts";
+import { cachedObjects, type ConfigObjects, labeled } from "../config/objects.ts";
 import { CandidateKeys, sharedKeySecretName } from "../candidate-keys.ts";
 import { UnreadableKinds } from "../../kube/controller/unreadable-kinds.ts";
 import { ReferencedSecrets } from "../../kube/controller/referenced-secrets.ts";
@@ -142,7 +142,7 @@ export function addSpeaker(options: SpeakerOptions): void {
   const load = async (signal: AbortSignal): Promise<void> => {
     if (!isPrimed) await prime();
     await secrets.follow(config.secretNames(), SECRETS_MS, signal);
-    const objects = { ...config.objects(), namespaces: labeled(views.namespaces), nodes: labeled(nodes) };
+    const objects = { ...config.objects(), namespaces: labeled(views.namespaces.list()), nodes: labeled(nodes.list()) };
     await speaker.load({ ...objects, secret: (name) => secrets.get(name) }, joinProblems([lost.impairment(), secrets.impairment()]));
   };
 
@@ -222,21 +222,9 @@ function configViews(manager: Manager, namespace: string) {
     secretNames: () => new Set(caches.peers.list().flatMap(({ spec }) => spec?.passwordSecret?.name || [])),
     objects(): Omit<ConfigObjects, "namespaces" | "nodes" | "secret"> {
       const text = extras.get(`${namespace}/bgpextras`)?.data?.["extras"];
-      return {
-        pools: caches.pools.list(),
-        peers: caches.peers.list(),
-        bfdProfiles: caches.bfdProfiles.list(),
-        bgpAdvertisements: caches.bgpAdvertisements.list(),
-        l2Advertisements: caches.l2Advertisements.list(),
-        communities: caches.communities.list(),
-        ...(text !== undefined && { extras: text }),
-      };
+      return { ...cachedObjects(caches), ...(text !== undefined && { extras: text }) };
     },
   };
-}
-
-function labeled(cache: Cache<Node> | Cache<Namespace>): Labeled[] {
-  return cache.list().map(({ metadata }) => ({ name: metadata.name, labels: metadata.labels ?? {} }));
 }
 
 function serviceOf({ metadata }: EndpointSlice): string[] {

@@ -24,6 +24,7 @@ import { deliveryEvidence, type DeliveryEvidence } from "./session-evidence.ts";
 import { cutOffRouters } from "./own-router.ts";
 import { groupNodes } from "./node-groups.ts";
 import { nodeOfReport } from "./unknown.ts";
+import { cachedObjects, labeled } from "../config/objects.ts";
 
 type Listed<T extends KubeObject> = Pick<Cache<T>, "kind" | "list" | "subscribe" | "waitForSync">;
 
@@ -120,16 +121,10 @@ export class ClusterConfig {
   }
 
   #load(nodes: readonly NodeView[]): Loaded {
-    const { namespaces, pools, peers, bfdProfiles, bgpAdvertisements, l2Advertisements, communities } = this.sources;
     return loadConfig(
       {
-        pools: pools.list(),
-        peers: peers.list(),
-        bfdProfiles: bfdProfiles.list(),
-        bgpAdvertisements: bgpAdvertisements.list(),
-        l2Advertisements: l2Advertisements.list(),
-        communities: communities.list(),
-        namespaces: namespaces.list().map(({ metadata: { name, labels = {} } }) => ({ name, labels })),
+        ...cachedObjects(this.sources),
+        namespaces: labeled(this.sources.namespaces.list()),
         nodes,
         secret: (name) => ({ metadata: { name }, ...someSecret }),
       },
