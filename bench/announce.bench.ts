@@ -1,7 +1,8 @@
 import { join } from "node:path";
 import { FrrPass } from "../src/frr/apply.ts";
 import { originatedTag } from "../src/frr/show.ts";
-import { reload, reloadDifference } from "../src/frr/reload.ts";
+import { reloadDifference } from "../src/frr/testing/reload-difference.ts";
+import { reload } from "../src/frr/reload.ts";
 import { replaceFile } from "../src/resilience/atomic-file.ts";
 import type { Advertised } from "../src/loadbalancer/announcement/decision.ts";
 import { BgpSpeaker } from "../src/loadbalancer/speaker/bgp/bgp-speaker.ts";

@@ -2,7 +2,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { memoryDirectory } from "../lab/kube/etcd.ts";
 import { L3VNI } from "../src/api/openpe/l3vni.ts";
-import { fixedAccess } from "../src/kube/client/access.ts";
+import { fixedAccess } from "../src/kube/testing/fixed-access.ts";
 import { KubeClient } from "../src/kube/client/client.ts";
 import { Contestant, ourProgram, peerProgram } from "./process-under-test.ts";
 import type { Serving } from "./embedded/server.ts";

@@ -2,7 +2,8 @@ import { FrrPass } from "../src/frr/apply.ts";
 import { FrrError } from "../src/frr/error.ts";
 import type { Fragment } from "../src/frr/fragment.ts";
 import type { FrrInstance } from "../src/frr/instance.ts";
-import { reload, reloadDifference } from "../src/frr/reload.ts";
+import { reloadDifference } from "../src/frr/testing/reload-difference.ts";
+import { reload } from "../src/frr/reload.ts";
 import { frrInNamespace } from "../test/support/frr.ts";
 import { l3vni, underlay } from "./frr-apply/vnis.ts";
 import { compare, defineBench, interleaved, type Measure } from "./measure.ts";
@@ -55,7 +56,7 @@ async function onMany({ runs, vnis, passesPerRun }: Counts, say: (line: string) 
           return ms;
         }),
       peer: async () => {
-        const ms = await timed(() => reload(instance, files.more, signal));
+        const ms = await timed(async () => void (await reload(instance, files.more, signal)));
         say(`frr-reload.py --reload: ${ms.toFixed(0)} ms`);
         await pass(instance, more, all);
         return ms;

@@ -1,5 +1,6 @@
 import { RouterNodeConfigurationStatus } from "../../src/api/openpe/router-node-configuration-status.ts";
-import { accessFromKubeconfig, fixedAccess } from "../../src/kube/client/access.ts";
+import { fixedAccess } from "../../src/kube/testing/fixed-access.ts";
+import { accessFromKubeconfig } from "../../src/kube/client/access.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { reportOf } from "../status-writer/nodes.ts";
 

@@ -3,7 +3,7 @@ import { hostAddress, hostNames, type NodeName, SEGMENTS, type Topology } from "
 import { progressOn } from "../progress.ts";
 import { createLog } from "../../src/kube/log.ts";
 import { CliError, EXIT } from "../../src/cli/shared/exit.ts";
-import { type PageAddress, pageFlags } from "../../src/cli/dashboard/page-address.ts";
+import type { PageAddress } from "../../src/cli/dashboard/page-address.ts";
 import { untilStopped } from "../../src/cli/shared/signals.ts";
 import { recordUp } from "../../src/cli/shared/running-ups.ts";
 import { type LiveView, lineView, screenView } from "../../src/cli/live-view/view.ts";
@@ -164,4 +164,10 @@ function trafficText({ label, milliseconds, answered }: Traffic): string {
 
 function say(line: string): void {
   process.stdout.write(`${line}\n`);
+}
+
+function pageFlags(address: PageAddress | undefined): string[] {
+  if (!address) return ["--page-address", "off"];
+  const { host = "", port, chosen } = address;
+  return chosen ? ["--page-address", `${host.includes(":") ? `[${host}]` : host}:${port}`] : [];
 }

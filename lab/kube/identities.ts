@@ -4,7 +4,8 @@ import { parseAllDocuments, stringify } from "yaml";
 import { Namespace } from "../../src/api/core/namespace.ts";
 import { Node } from "../../src/api/core/node.ts";
 import { builtinKind, type Kind, type KubeObject } from "../../src/api/kind.ts";
-import { type ClusterAccess, fixedAccess, type Credential } from "../../src/kube/client/access.ts";
+import { fixedAccess } from "../../src/kube/testing/fixed-access.ts";
+import type { ClusterAccess, Credential } from "../../src/kube/client/access.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { isKubeError } from "../../src/kube/client/error.ts";
 

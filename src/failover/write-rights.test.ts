@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { fixedAccess } from "../kube/client/access.ts";
+import { fixedAccess } from "../kube/testing/fixed-access.ts";
 import { KubeClient } from "../kube/client/client.ts";
 import { answer, useFakeTime, statusError, ScriptedServer, type ScriptedStep as ServerStep } from "../kube/testing/scripted-server.ts";
 import { plan } from "./plan.ts";

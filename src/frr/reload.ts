@@ -4,25 +4,16 @@ import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { FrrError } from "./error.ts";
 import type { FrrInstance } from "./instance.ts";
-import type { ExecResult } from "./exec.ts";
 
 const SCRIPT = "/usr/lib/frr/frr-reload.py";
 
-/** The lines that FRR's script would send, with their contexts; empty if there is no difference. */
-export async function reloadDifference(instance: FrrInstance, text: string, signal: AbortSignal): Promise<string[]> {
-  const { code, output } = await script(instance, text, "--test", signal);
-  if (code !== 0) throw new FrrError("ReloadFailed", `frr-reload.py --test: ${errorsIn(output)}`);
-  const [, ...blocks] = output.split(/^Lines To (?:Delete|Add)\n=+\n/m);
-  return blocks.flatMap((block) => block.split("\n")).filter((line) => line.trim() !== "");
-}
-
-/** Applies the configuration with FRR's script. Rejected lines are skipped. */
-export async function reload(instance: FrrInstance, text: string, signal: AbortSignal): Promise<void> {
-  const { code, output } = await script(instance, text, "--reload", signal);
-  if (code !== 0) throw new FrrError("ReloadFailed", `frr-reload.py --reload: ${errorsIn(output)}`);
-}
-
-async function script(instance: FrrInstance, text: string, mode: "--test" | "--reload", signal: AbortSignal): Promise<ExecResult> {
+/** Runs FRR's script. `--reload` applies the configuration, rejected lines are skipped; `--test` prints what it would change. */
+export async function reload(
+  instance: FrrInstance,
+  text: string,
+  signal: AbortSignal,
+  mode: "--reload" | "--test" = "--reload",
+): Promise<string> {
   await access(instance.exec.path(SCRIPT)).catch((cause: unknown) => {
     throw new FrrError("NotInstalled", `${instance.exec.path(SCRIPT)} does not exist; install the Debian package frr-pythontools`, cause);
   });
@@ -33,7 +24,9 @@ async function script(instance: FrrInstance, text: string, mode: "--test" | "--r
     await writeFile(file, withHostname(text));
     const paths = ["--vty_socket", instance.runDirectory, "--confdir", directory, "--rundir", directory];
     // vtysh prints the error on one stream, and its position on the other.
-    return await instance.exec.runIntoFile(SCRIPT, [mode, "--stdout", ...paths, file], join(directory, "output"), signal);
+    const { code, output } = await instance.exec.runIntoFile(SCRIPT, [mode, "--stdout", ...paths, file], join(directory, "output"), signal);
+    if (code !== 0) throw new FrrError("ReloadFailed", `frr-reload.py ${mode}: ${errorsIn(output)}`);
+    return output;
   } finally {
     await rm(directory, { recursive: true, force: true });
   }

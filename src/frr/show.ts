@@ -35,19 +35,6 @@ export interface Vni {
   readonly vteps: readonly string[];
 }
 
-export interface BfdPeer {
-  readonly vrf: string;
-  readonly peer: string;
-  readonly local?: string;
-  readonly interface?: string;
-  readonly multihop: boolean;
-  /** `up`, `down`, `init` or `shutdown`. */
-  readonly status: string;
-  readonly uptimeSeconds?: number;
-  /** Why it went down last. */
-  readonly diagnostic?: string;
-}
-
 /** The sessions of every VRF, in FRR's order. */
 export async function sessions(router: FrrClient, signal: AbortSignal): Promise<Session[]> {
   const vrfs = await read(router, "bgpd", "show bgp vrf all summary json", signal);
@@ -79,10 +66,6 @@ export async function knownAddresses(router: FrrClient, signal: AbortSignal): Pr
   return new Map(
     members(links).map(([link, answer]) => [link, new Set(list(record(answer)["addresses"]).flatMap((address) => text(address) ?? []))]),
   );
-}
-
-export async function bfdPeers(router: FrrClient, signal: AbortSignal): Promise<BfdPeer[]> {
-  return list(await read(router, "bfdd", "show bfd peers json", signal)).map((peer) => bfdPeerOf(record(peer)));
 }
 
 /** The tag of a locally originated route, in this VRF or the main table (""); undefined if there is none. */
@@ -147,20 +130,6 @@ function vniOf(answer: UnparsedAnswer, vrfs: ReadonlyMap<number, UnparsedAnswer>
     macs: number(answer["numMacs"]),
     neighbors: number(answer["numArpNd"]),
     vteps: list(answer["remoteVteps"]).flatMap((vtep) => text(vtep) ?? text(record(vtep)["ip"]) ?? []),
-  };
-}
-
-function bfdPeerOf(peer: UnparsedAnswer): BfdPeer {
-  const [local, device, diagnostic] = [text(peer["local"]), text(peer["interface"]), text(peer["diagnostic"])];
-  return {
-    vrf: text(peer["vrf"]) ?? "default",
-    peer: text(peer["peer"]) ?? "",
-    ...(local ? { local } : {}),
-    ...(device ? { interface: device } : {}),
-    multihop: peer["multihop"] === true,
-    status: text(peer["status"]) ?? "unknown",
-    ...(typeof peer["uptime"] === "number" ? { uptimeSeconds: peer["uptime"] } : {}),
-    ...(diagnostic && diagnostic !== "ok" ? { diagnostic } : {}),
   };
 }
 

@@ -16,7 +16,7 @@ import { CUSTOM_KINDS } from "../../src/api/crds/kinds.ts";
 import { CHECKS, ROUTER_HOST_DEFAULTS } from "../../src/cli/shared/agent-options.ts";
 import { addAgentComponents } from "../../src/cli/shared/agent-components.ts";
 import { parsePrefix } from "../../src/ip/prefix.ts";
-import { fixedAccess } from "../../src/kube/client/access.ts";
+import { fixedAccess } from "../../src/kube/testing/fixed-access.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { isKubeError } from "../../src/kube/client/error.ts";
 import { Manager } from "../../src/kube/controller/manager.ts";

@@ -6,7 +6,7 @@ import { ConfigMap } from "../../src/api/core/config-map.ts";
 import { Event } from "../../src/api/core/event.ts";
 import { L3VNI } from "../../src/api/openpe/l3vni.ts";
 import { Cache } from "../../src/kube/cache/cache.ts";
-import { fixedAccess } from "../../src/kube/client/access.ts";
+import { fixedAccess } from "../../src/kube/testing/fixed-access.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { isKubeError } from "../../src/kube/client/error.ts";
 import { createLog } from "../../src/kube/log.ts";

@@ -4,7 +4,7 @@ import { FrrPass, type FragmentOutcome } from "../../src/frr/apply.ts";
 import { routers } from "../../src/frr/testing/generators.ts";
 import { print } from "../../src/frr/config.ts";
 import type { ConfigLine, Fragment } from "../../src/frr/fragment.ts";
-import { reloadDifference } from "../../src/frr/reload.ts";
+import { reloadDifference } from "../../src/frr/testing/reload-difference.ts";
 import { FRR_RELEASES, frrInNamespace, type FrrInNamespace } from "../support/frr.ts";
 
 const SOAK_MINUTES = Number(process.env["PLUMBLINE_SOAK_MINUTES"] ?? 0);

@@ -3,7 +3,7 @@ import { FrrPass } from "../../src/frr/apply.ts";
 import { parse, print } from "../../src/frr/config.ts";
 import type { Fragment } from "../../src/frr/fragment.ts";
 import { FrrInstance } from "../../src/frr/instance.ts";
-import { reloadDifference } from "../../src/frr/reload.ts";
+import { reloadDifference } from "../../src/frr/testing/reload-difference.ts";
 import { FRR_RELEASES, frrInNamespace, type FrrInNamespace } from "../support/frr.ts";
 
 const fragment = (owner: string, text: string): Fragment => ({ owner, lines: parse(text) });

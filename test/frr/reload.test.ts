@@ -1,7 +1,8 @@
 import { readFile, readdir, writeFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { FrrInstance } from "../../src/frr/instance.ts";
-import { reload, reloadDifference } from "../../src/frr/reload.ts";
+import { reloadDifference } from "../../src/frr/testing/reload-difference.ts";
+import { reload } from "../../src/frr/reload.ts";
 import { FRR_RELEASES, frrInNamespace, type FrrInNamespace } from "../support/frr.ts";
 
 const signal = AbortSignal.timeout(10 * 60_000);

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { readRouterState } from "../../src/cli/shared/router-on-node.ts";
-import { bfdPeers, knownAddresses, originatedTag, sessions, vnis } from "../../src/frr/show.ts";
+import { bfdPeers } from "../../src/frr/testing/bfd-peers.ts";
+import { knownAddresses, originatedTag, sessions, vnis } from "../../src/frr/show.ts";
 import { FRR_RELEASES, frrInNamespace, run, type FrrInNamespace } from "../support/frr.ts";
 
 const signal = AbortSignal.timeout(10 * 60_000);

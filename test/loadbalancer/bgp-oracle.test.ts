@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { reloadDifference } from "../../src/frr/reload.ts";
+import { reloadDifference } from "../../src/frr/testing/reload-difference.ts";
 import { speakers } from "../../src/loadbalancer/testing/bgp-generators.ts";
 import { speakerOn } from "../support/bgp-speaker.ts";
 import { FRR_RELEASES, frrInNamespace, run, type FrrInNamespace } from "../support/frr.ts";

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { merge, parse } from "../../src/frr/config.ts";
 import type { ConfigLine } from "../../src/frr/fragment.ts";
 import type { FrrInstance } from "../../src/frr/instance.ts";
-import { reloadDifference } from "../../src/frr/reload.ts";
+import { reloadDifference } from "../../src/frr/testing/reload-difference.ts";
 import { previewNode } from "../../src/router/preview.ts";
 import { CASES } from "../../src/router/testing/golden-cases.ts";
 import { FRR_RELEASES, frrInNamespace, type FrrRelease, run } from "../support/frr.ts";

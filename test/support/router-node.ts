@@ -10,7 +10,7 @@ import { addControllerComponents } from "../../src/cli/shared/controller-compone
 import { frrOf } from "../../src/cli/shared/router-on-node.ts";
 import { startEmbedded, type Embedded } from "../../src/embedded/embedded.ts";
 import type { FrrInstance } from "../../src/frr/instance.ts";
-import { fixedAccess } from "../../src/kube/client/access.ts";
+import { fixedAccess } from "../../src/kube/testing/fixed-access.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { Manager } from "../../src/kube/controller/manager.ts";
 import { createLog } from "../../src/kube/log.ts";

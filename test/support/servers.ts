@@ -5,7 +5,7 @@ import { installCrds } from "../../lab/kube/install-crds.ts";
 import { Namespace } from "../../src/api/core/namespace.ts";
 import { CUSTOM_KINDS } from "../../src/api/crds/kinds.ts";
 import { startEmbedded } from "../../src/embedded/embedded.ts";
-import { fixedAccess } from "../../src/kube/client/access.ts";
+import { fixedAccess } from "../../src/kube/testing/fixed-access.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { createLog } from "../../src/kube/log.ts";
 import { apiServer, type SuiteApiServer } from "./api-server.ts";

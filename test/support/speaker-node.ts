@@ -8,7 +8,8 @@ import { LOAD_BALANCER, type LoadBalancerHostOptions, type RouterHostOptions } f
 import { addAgentComponents } from "../../src/cli/shared/agent-components.ts";
 import { loadBalancerFrr } from "../../src/cli/shared/loadbalancer-on-node.ts";
 import type { FrrInstance } from "../../src/frr/instance.ts";
-import { fixedAccess, type ClusterAccess } from "../../src/kube/client/access.ts";
+import { fixedAccess } from "../../src/kube/testing/fixed-access.ts";
+import type { ClusterAccess } from "../../src/kube/client/access.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { Manager } from "../../src/kube/controller/manager.ts";
 import { createLog } from "../../src/kube/log.ts";

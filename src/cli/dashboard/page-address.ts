@@ -25,12 +25,6 @@ function localAddress(text: string): PageAddress | undefined {
   return { host, port, chosen: true };
 }
 
-export function pageFlags(address: PageAddress | undefined): string[] {
-  if (!address) return ["--page-address", "off"];
-  const { host = "", port, chosen } = address;
-  return chosen ? ["--page-address", `${host.includes(":") ? `[${host}]` : host}:${port}`] : [];
-}
-
 /** In a cluster: over TLS, with login. */
 export function clusterPageOption(): Option {
   return new Option("--page-address <address>", "address of the page (TLS, login by token); off for no page")

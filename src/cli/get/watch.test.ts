@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { fixedAccess } from "../../kube/client/access.ts";
+import { fixedAccess } from "../../kube/testing/fixed-access.ts";
 import { KubeClient } from "../../kube/client/client.ts";
 import { answer, useFakeTime, ScriptedServer, statusError, type ScriptedStep, until } from "../../kube/testing/scripted-server.ts";
 import { configMaps } from "../testing/fixtures.ts";

@@ -7,7 +7,7 @@ import { BGPPeer } from "../../api/metallb/bgp-peer.ts";
 import { Community } from "../../api/metallb/community.ts";
 import { IPAddressPool } from "../../api/metallb/ip-address-pool.ts";
 import { L2Advertisement } from "../../api/metallb/l2-advertisement.ts";
-import { fixedAccess } from "../../kube/client/access.ts";
+import { fixedAccess } from "../../kube/testing/fixed-access.ts";
 import { KubeClient } from "../../kube/client/client.ts";
 import { Manager } from "../../kube/controller/manager.ts";
 import { createLog } from "../../kube/log.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fixedAccess } from "../../kube/client/access.ts";
+import { fixedAccess } from "../../kube/testing/fixed-access.ts";
 import { KubeClient } from "../../kube/client/client.ts";
 import { answer, statusError, ScriptedServer, type ScriptedStep } from "../../kube/testing/scripted-server.ts";
 import { readLive } from "./live-reader.ts";

@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from "vitest";
 import type { FailoverPolicy } from "../../api/failover/failover-policy.ts";
-import { fixedAccess } from "../../kube/client/access.ts";
+import { fixedAccess } from "../../kube/testing/fixed-access.ts";
 import { KubeClient } from "../../kube/client/client.ts";
 import { createAuthority, issue } from "../../kube/x509.ts";
 import { answer, hang, useFakeTime, ScriptedServer, until } from "../../kube/testing/scripted-server.ts";

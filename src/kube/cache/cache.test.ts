@@ -2,7 +2,7 @@ import type { LogFn } from "pino";
 import { afterEach, beforeEach, expect, type Mock, test, vi } from "vitest";
 import { ConfigMap } from "../../api/core/config-map.ts";
 import { keyOf } from "../../api/kind.ts";
-import { fixedAccess } from "../client/access.ts";
+import { fixedAccess } from "../testing/fixed-access.ts";
 import { KubeClient } from "../client/client.ts";
 import { until } from "../testing/scripted-server.ts";
 import { Cache, type CacheOptions, type Change } from "./cache.ts";

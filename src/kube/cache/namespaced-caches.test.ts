@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { ConfigMap } from "../../api/core/config-map.ts";
-import { fixedAccess } from "../client/access.ts";
+import { fixedAccess } from "../testing/fixed-access.ts";
 import { KubeClient } from "../client/client.ts";
 import { useFakeTime, statusError, until } from "../testing/scripted-server.ts";
 import { NamespacedCaches } from "./namespaced-caches.ts";

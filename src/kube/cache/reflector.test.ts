@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, type MockInstance, test, vi } from "vitest";
 import { ConfigMap } from "../../api/core/config-map.ts";
-import { fixedAccess } from "../client/access.ts";
+import { fixedAccess } from "../testing/fixed-access.ts";
 import { KubeClient } from "../client/client.ts";
 import { answer, hang, useFakeTime, reset, statusError, type ScriptedStep, until } from "../testing/scripted-server.ts";
 import { watchReconnects } from "../metrics.ts";

@@ -29,14 +29,6 @@ export interface ClusterAccess {
   identity(rejected?: Credential): Promise<Credential>;
 }
 
-export function fixedAccess(
-  server: string,
-  identity: Credential = {},
-  rest: Omit<ClusterAccess, "server" | "identity" | "describe"> & { describe?: string } = {},
-): ClusterAccess {
-  return { describe: server, ...rest, server, identity: () => Promise.resolve(identity) };
-}
-
 /** In kubectl's order: the flag, KUBECONFIG, the pod's service account, ~/.kube/config. */
 export async function findAccess(options: { kubeconfig?: string; context?: string } = {}): Promise<ClusterAccess> {
   const context = options.context === undefined ? {} : { context: options.context };

@@ -1,7 +1,7 @@
 import { createServer, type AddressInfo } from "node:net";
 import { afterEach, expect, test, vi } from "vitest";
 import { ConfigMap } from "../../api/core/config-map.ts";
-import { fixedAccess } from "./access.ts";
+import { fixedAccess } from "../testing/fixed-access.ts";
 import { KubeClient } from "./client.ts";
 import { KubeError } from "./error.ts";
 import { answer, statusError, ScriptedServer, until } from "../testing/scripted-server.ts";

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { afterEach, expect, test, vi } from "vitest";
 import { ConfigMap } from "../../api/core/config-map.ts";
-import { fixedAccess } from "./access.ts";
+import { fixedAccess } from "../testing/fixed-access.ts";
 import { KubeClient } from "./client.ts";
 import type { ResourceClient, WatchOptions } from "./resource-client.ts";
 import { useFakeTime, statusError, ScriptedServer, type ScriptedStep, until } from "../testing/scripted-server.ts";

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, vi } from "vitest";
-import { fixedAccess } from "../client/access.ts";
+import { fixedAccess } from "./fixed-access.ts";
 import { KubeClient } from "../client/client.ts";
 import { KubeError } from "../client/error.ts";
 import type { Term } from "../leader/leader.ts";

@@ -1,5 +1,6 @@
 import { afterEach, vi } from "vitest";
-import { fixedAccess, type Credential } from "../client/access.ts";
+import { fixedAccess } from "./fixed-access.ts";
+import type { Credential } from "../client/access.ts";
 import { KubeClient } from "../client/client.ts";
 import { ScriptedServer, type ScriptedStep } from "./scripted-server.ts";
 import type { ClientOptions } from "../client/transport.ts";

@@ -7,7 +7,8 @@ import { KubeError } from "../client/error.ts";
 import { createLog } from "../log.ts";
 import type { CertificatePair } from "../x509.ts";
 import { WebhookCertificates } from "./certificates.ts";
-import { type ValidatingWebhookConfiguration, webhookConfiguration } from "./configuration.ts";
+import { webhookConfiguration } from "../testing/webhook-configuration.ts";
+import type { ValidatingWebhookConfiguration } from "./configuration.ts";
 import { LIFETIMES, renew, toSecretData } from "./credentials.ts";
 
 const DAY = 24 * 3_600_000;

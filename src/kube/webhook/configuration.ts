@@ -36,52 +36,14 @@ export interface WebhookRule {
   operations: readonly Operation[];
 }
 
-/** The Service in a cluster, a URL elsewhere. */
-export type WebhookEndpoint = { service: { namespace: string; name: string; port?: number } } | { url: string };
-
 /** The timeout of the API server; the own answer comes sooner. */
 export const TIMEOUT_SECONDS = 5;
 
 /** `l3vnis.openpe.openperouter.github.io`, or `configmaps` in the core group. */
-function resourceName({ plural, group }: Kind): string {
+export function resourceName({ plural, group }: Kind): string {
   return group === "" ? plural : `${plural}.${group}`;
 }
 
 export function pathOf(kind: Kind): string {
   return `/validate/${resourceName(kind)}`;
-}
-
-/**
- * It never blocks a valid write: without an answer the write succeeds, and the node validates again. The caBundle is set by the
- * certificates controller.
- */
-export function webhookConfiguration(
-  name: string,
-  watched: readonly WebhookRule[],
-  reach: WebhookEndpoint,
-): ValidatingWebhookConfiguration {
-  return {
-    apiVersion: "admissionregistration.k8s.io/v1",
-    kind: "ValidatingWebhookConfiguration",
-    metadata: { name },
-    webhooks: watched.map(({ kind, operations }) => ({
-      name: `${resourceName(kind)}.${kind.group === "" ? "core." : ""}plumbline.dev`,
-      clientConfig: "url" in reach ? { url: `${reach.url}${pathOf(kind)}` } : { service: { ...reach.service, path: pathOf(kind) } },
-      rules: [
-        {
-          apiGroups: [kind.group],
-          apiVersions: [kind.version],
-          operations: [...operations],
-          resources: [kind.plural],
-          scope: kind.scope,
-        },
-      ],
-      failurePolicy: "Ignore",
-      // Also for other versions of the kind.
-      matchPolicy: "Equivalent",
-      sideEffects: "None",
-      timeoutSeconds: TIMEOUT_SECONDS,
-      admissionReviewVersions: ["v1"],
-    })),
-  };
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { ConfigMap } from "../../api/core/config-map.ts";
 import { L3VNI } from "../../api/openpe/l3vni.ts";
-import { webhookConfiguration } from "./configuration.ts";
+import { webhookConfiguration } from "./webhook-configuration.ts";
 
 test("the webhook configuration has each kind, and failurePolicy Ignore", () => {
   const reach = { service: { namespace: "plumbline-system", name: "plumbline-webhook" } };
