@@ -23,7 +23,7 @@ import { Vty } from "../../src/frr/vty.ts";
 import { registry } from "../../src/kube/metrics.ts";
 import { print } from "../../src/kube/printable.ts";
 import { sessionStatus } from "../../src/loadbalancer/status/bgp-session-status.ts";
-import { countBfd, countSessions } from "../../src/loadbalancer/speaker/bgp/session-metrics.ts";
+import { countBfd, countSessions } from "../../src/loadbalancer/speaker/bgp/sessions.ts";
 import { report } from "../../src/router/report.ts";
 import { node, modelOf, CONFIG_NAMESPACES } from "../../src/web/testing/fixtures.ts";
 import { Node } from "../../src/api/core/node.ts";

@@ -1,15 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
 import { FrrPoller, type PollResult } from "../../../frr/session-poller.ts";
 import type { ShowClient } from "../../../frr/show-json.ts";
-import { bgpNeighbors, bfdCounters, type BgpNeighbor } from "../../../frr/neighbors.ts";
-import { withSessionTimes, sessionKey } from "../../../frr/session-times.ts";
+import { bfdCounters, type BfdCounters, type BgpNeighbor, bgpNeighbors } from "../../../frr/neighbors.ts";
+import { sessionKey, withSessionTimes } from "../../../frr/session-times.ts";
 import type { Runnable } from "../../../kube/controller/controller.ts";
-import { speakerPolls } from "../../metrics.ts";
+import { bfdMetrics, bgpMetrics, prefixesNotSent, speakerPolls } from "../../metrics.ts";
 import type { Peer } from "../../config/config.ts";
 import type { SessionPrefixes } from "../../status/missing-prefixes.ts";
-import { LostInterfaces } from "./lost-interfaces.ts";
 import { SentPrefixes, type WantedPrefixes } from "./sent-prefixes.ts";
-import { countBfd, countMissing, countSessions } from "./session-metrics.ts";
+import { backoffMs } from "../../../util/backoff.ts";
 
 export interface SessionState {
   readonly vrf: string;
@@ -181,4 +180,97 @@ function reasonsOf(before: Reasons | undefined, state: string, reason: string | 
 
 export function sessionKeyOf({ vrf, address, interface: device }: Pick<Peer, "vrf" | "address" | "interface">): string {
   return sessionKey({ vrf: vrf || "default", neighbor: address?.toString() ?? device ?? "" });
+}
+
+/** A link that is moved between VRFs is unknown for a moment. */
+const LASTS_MS = 5_000;
+const AGAIN = { minMs: 10_000, maxMs: 600_000 };
+
+interface LostVrf {
+  dueAt: number;
+  attempts: number;
+}
+
+/**
+ * VRFs with interfaces that bgpd does not know. While a link moves between VRFs, zebra of FRR 8.4 may tell bgpd last that the link is gone, and its
+ * sessions never come up. bgpd asks zebra for all interfaces of a VRF when the instance of the VRF is created: that is done again, unless it would
+ * interrupt another session.
+ */
+class LostInterfaces {
+  readonly #vrfs = new Map<string, LostVrf>();
+  #due: ReadonlySet<string> = new Set();
+
+  /** Whether the instance of a VRF has to be created again. */
+  observe(neighbors: readonly BgpNeighbor[]): boolean {
+    const now = performance.now();
+    const lost = new Set(neighbors.filter(({ lacksInterface }) => lacksInterface).map(({ vrf }) => vrf));
+    const present = new Set(neighbors.map(({ vrf }) => vrf));
+    for (const { vrf, state } of neighbors) if (state === "Established") present.delete(vrf);
+    for (const vrf of this.#vrfs.keys()) if (!present.has(vrf)) this.#vrfs.delete(vrf);
+    for (const vrf of present) {
+      const known = this.#vrfs.get(vrf);
+      if (lost.has(vrf)) this.#vrfs.set(vrf, known ?? { dueAt: now + LASTS_MS, attempts: 0 });
+      else if (known) known.dueAt = Math.max(known.dueAt, now + LASTS_MS);
+    }
+    this.#due = new Set([...this.#vrfs].filter(([, { dueAt }]) => dueAt <= now).map(([vrf]) => vrf));
+    return this.#due.size > 0;
+  }
+
+  /** The VRFs whose instance is created again now. */
+  take(): ReadonlySet<string> {
+    const due = this.#due;
+    this.#due = new Set();
+    for (const vrf of due) {
+      const known = this.#vrfs.get(vrf);
+      if (known) known.dueAt = performance.now() + backoffMs((known.attempts += 1), AGAIN);
+    }
+    return due;
+  }
+}
+
+const BGP_PORT = 179;
+
+/** As MetalLB's exporter reports them. Removed neighbors are dropped. */
+export function countSessions(neighbors: readonly BgpNeighbor[]): void {
+  for (const metric of Object.values(bgpMetrics)) metric.reset();
+  for (const { vrf, neighbor, port = BGP_PORT, state, sentPrefixes, receivedPrefixes, messages } of neighbors) {
+    const labels = { peer: `${neighbor}:${port}`, vrf };
+    bgpMetrics.sessionUp.set(labels, state === "Established" ? 1 : 0);
+    bgpMetrics.announcedPrefixes.set(labels, sentPrefixes);
+    bgpMetrics.receivedPrefixes.set(labels, receivedPrefixes);
+    bgpMetrics.opensSent.set(labels, messages.opensSent);
+    bgpMetrics.opensReceived.set(labels, messages.opensRecv);
+    bgpMetrics.notificationsSent.set(labels, messages.notificationsSent);
+    bgpMetrics.updatesSent.set(labels, messages.updatesSent);
+    bgpMetrics.updatesReceived.set(labels, messages.updatesRecv);
+    bgpMetrics.keepalivesSent.set(labels, messages.keepalivesSent);
+    bgpMetrics.keepalivesReceived.set(labels, messages.keepalivesRecv);
+    bgpMetrics.routeRefreshSent.set(labels, messages.routeRefreshSent);
+    bgpMetrics.totalSent.set(labels, messages.totalSent);
+    bgpMetrics.totalReceived.set(labels, messages.totalRecv);
+  }
+}
+
+/** Prefixes that a session should send and does not, where that was seen. */
+function countMissing(sessions: readonly SessionState[]): void {
+  prefixesNotSent.reset();
+  for (const { vrf, neighbor, prefixes } of sessions) {
+    const missing = prefixes?.reduce((sum, { wanted, sent }) => sum + wanted - sent, 0);
+    if (missing !== undefined) prefixesNotSent.set({ peer: neighbor, vrf }, missing);
+  }
+}
+
+export function countBfd(neighbors: readonly BgpNeighbor[], counters: readonly BfdCounters[]): void {
+  for (const metric of Object.values(bfdMetrics)) metric.reset();
+  for (const { vrf, neighbor, bfd } of neighbors) bfdMetrics.sessionUp.set({ peer: neighbor, vrf }, bfd === "Up" ? 1 : 0);
+  for (const { vrf, peer, ...counts } of counters) {
+    const labels = { peer, vrf };
+    bfdMetrics.controlIn.set(labels, counts.controlIn);
+    bfdMetrics.controlOut.set(labels, counts.controlOut);
+    bfdMetrics.echoIn.set(labels, counts.echoIn);
+    bfdMetrics.echoOut.set(labels, counts.echoOut);
+    bfdMetrics.ups.set(labels, counts.ups);
+    bfdMetrics.downs.set(labels, counts.downs);
+    bfdMetrics.zebraNotifications.set(labels, counts.zebraNotifications);
+  }
 }
