@@ -1,9 +1,9 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { LineChange } from "./diff.ts";
 import type { Path } from "./grammar.ts";
 import type { FrrClient } from "./client.ts";
 import { VtyError } from "./error.ts";
 import { errorText, VtyStatus, type Vty } from "./vty.ts";
+import { sleep } from "../util/sleep.ts";
 
 /** Zebra informs bgpd within milliseconds, unless the machine is very busy. */
 const TRY_AGAIN_MS = 5_000;
@@ -56,7 +56,7 @@ export class ConfigSession {
       const problem = await this.#sendOnce(change);
       if (problem === undefined || performance.now() > until) return problem;
       if (!(change.awaitsVniGone && VNI_STAYS.test(problem)) && !CONTEXT_LOST.test(problem)) return problem;
-      await sleep(ASK_AGAIN_MS * (1 + Math.random()), undefined, { signal: this.#signal });
+      await sleep(ASK_AGAIN_MS * (1 + Math.random()), this.#signal);
     }
   }
 

@@ -1,7 +1,6 @@
 import type { Logger } from "pino";
 import { access, chmod, chown, mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { daemonsOf, type Daemon } from "./daemons.ts";
 import { FrrError } from "./error.ts";
 import { FrrExec } from "./exec.ts";
@@ -9,6 +8,7 @@ import { boundLogs } from "./log-files.ts";
 import { FrrClient, parseVersion, type FrrVersion } from "./client.ts";
 import { openTransactions } from "./show.ts";
 import { keepRunning, type RestartCause } from "./supervisor.ts";
+import { sleep } from "../util/sleep.ts";
 
 export interface FrrInstanceOptions {
   /** FRR's pathspace (-N): `vtysh -N <name>` connects to this router. */
@@ -195,7 +195,7 @@ export class FrrInstance {
    */
   async #zebraIsThere(signal: AbortSignal): Promise<void> {
     const until = performance.now() + START_MS;
-    while (performance.now() < until && !(await this.#answers("zebra", signal))) await sleep(50, undefined, { signal });
+    while (performance.now() < until && !(await this.#answers("zebra", signal))) await sleep(50, signal);
   }
 
   async #launch(daemon: Daemon, version: FrrVersion, signal: AbortSignal): Promise<void> {

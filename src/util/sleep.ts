@@ -1,7 +1,9 @@
 import { setImmediate } from "node:timers/promises";
 
+const NEVER = new AbortController().signal;
+
 /** Throws the signal's reason if it aborts first. */
-export function sleep(ms: number, signal: AbortSignal): Promise<void> {
+export function sleep(ms: number, signal = NEVER): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason as Error);
     const onAbort = (): void => {
