@@ -185,7 +185,6 @@ export class Pruner implements Runnable {
   }
 }
 
-/** How long a check must be inactive. */
 export const INACTIVE_MS = 48 * 3_600_000;
 /** How long the pruner must have watched the inactivity: after a long outage of the API every check looks abandoned. */
 export const WATCHED_MS = 3_600_000;
@@ -199,7 +198,6 @@ export interface PruneView {
   readonly inactiveMs?: number;
 }
 
-/** Why a check is pruned or kept. */
 type Pruning = { readonly prune: string } | { readonly keep: string };
 
 export function pruneDecision(check: PodNetworkConnectivityCheck, view: PruneView): Pruning {

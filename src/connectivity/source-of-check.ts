@@ -13,7 +13,6 @@ export function podOf(check: Check): string {
   return `${check.metadata.namespace}/${sourceOf(check)}`;
 }
 
-/** Indexes of checks by source. */
 export function sourceIndexes(systemNamespace: string): Record<"node" | "pod", (check: Check) => string[]> {
   return {
     node: (check) => [nodeOf(check, systemNamespace)].filter((node) => node !== undefined),

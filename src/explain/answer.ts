@@ -1,6 +1,5 @@
 import type { Domain, Health, Fix, Component } from "../api/health.ts";
 
-/** The health of one component, with the reason. */
 export interface ComponentHealth {
   readonly id: string;
   readonly component: Component;

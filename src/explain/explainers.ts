@@ -10,7 +10,6 @@ import { edges as loadbalancer } from "../loadbalancer/explain/explain.ts";
 import { edges as router } from "../router/explain.ts";
 import { nodeReady } from "./leader.ts";
 
-/** The namespaces of the configuration. */
 export interface ConfigNamespaces {
   readonly routerNamespace: string;
   readonly metallbNamespace: string;

@@ -40,7 +40,6 @@ import { type PolicyFailure, resourceFailure } from "./policy/failure.ts";
 const WAITING_MS = 5_000;
 const RESTING_MS = 20_000;
 
-/** The input of a token decision from the resources. */
 export function tokenFacts(observed: ObservedPolicy): Omit<TokenInput, "policy" | "mode" | "peer"> {
   return {
     demoted: areDemoted(observed, fenceAnnotationOf(observed.policy)),

@@ -112,7 +112,6 @@ export class ConfigSession {
   }
 }
 
-/** The lines that lead from one context to another. */
 function wayFrom(from: Path, to: Path): string[] {
   let shared = 0;
   while (shared < from.length && shared < to.length && from[shared] === to[shared]) shared += 1;

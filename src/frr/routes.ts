@@ -27,7 +27,6 @@ export async function bgpRoute(router: ShowClient, vrf: string, target: string, 
   return { vrf, prefix, paths: current.map(pathOf), advertisedTo: members(answer["advertisedTo"]).map(([peer]) => peer) };
 }
 
-/** All routes of a family. */
 export async function bgpTable(router: ShowClient, vrf: string, family: "IPv4" | "IPv6", signal: AbortSignal): Promise<BgpRoute[]> {
   const answer = record(await read(router, "bgpd", `show bgp vrf ${vrf} ${family.toLowerCase()} unicast json`, signal));
   return members(answer["routes"]).map(([prefix, paths]) => ({ vrf, prefix, paths: list(paths).map(record).map(listedPathOf) }));

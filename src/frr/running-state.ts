@@ -126,7 +126,6 @@ export class RunningState {
     return { sent: attempt.sent.length, lines: attempt.sent, ...(rejected && { rejected }) };
   }
 
-  /** Sends what can be sent of it. */
   async trySending(list: readonly LineChange[]): Promise<void> {
     const attempt = this.#attempt();
     for (const change of list) await attempt.try(change);

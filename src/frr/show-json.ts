@@ -4,7 +4,6 @@ import type { Vty } from "./vty.ts";
 /** An unchecked JSON object. A field that is missing or of an unexpected type counts as missing. */
 export type UnparsedAnswer = Record<string, unknown>;
 
-/** Sends a command to a daemon. */
 export interface ShowClient {
   vty(daemon: string, signal: AbortSignal): Promise<Pick<Vty, "run">>;
 }

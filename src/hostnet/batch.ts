@@ -1,7 +1,6 @@
 import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
 import { KernelError } from "./error.ts";
 
-/** The timeout for one batch. */
 const DEADLINE_MS = 15_000;
 /** Its reply means that everything before it is done. */
 const DONE = ["link", "show", "dev", "lo"];

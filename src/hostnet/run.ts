@@ -74,7 +74,6 @@ export async function feed(
 
 const NO_ENTRY = /^(?:Cannot open network namespace|setting the network namespace|nsenter:)/m;
 
-/** What `ip` prints in a namespace. */
 export async function ip(namespace: string | undefined, args: readonly string[], options: Omit<RunOptions, "namespace">): Promise<string> {
   const entry = namespace === undefined ? [] : ["-n", namespace];
   return (await run("ip", [...entry, ...args], { ...options, namespace })).stdout;

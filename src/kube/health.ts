@@ -8,7 +8,6 @@ import { limitConnections, listen, TIMERS } from "./serving.ts";
 /** Throws the reason if the process is not ready. */
 export type Check = (signal: AbortSignal) => void | Promise<void>;
 
-/** The timeout of a check. */
 const CHECK_MS = 2_000;
 /** Anyone who reaches the port may connect. */
 const MAX_CONNECTIONS = 64;

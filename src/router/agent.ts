@@ -49,7 +49,6 @@ export interface RouterOptions {
   manager: Manager;
   client: KubeClient;
   log: Log;
-  /** The name of this node. */
   node: string;
   /** This node alone. */
   nodes: Cache<Node>;

@@ -12,7 +12,6 @@ import type { RouterObjects } from "./model/observed.ts";
 import { describeForeign, type PassOutcome } from "./report.ts";
 import { joinFirst, plural } from "../util/text.ts";
 
-/** An Event to be recorded. */
 export interface RouterEvent {
   /** A resource, as `L2VNI/red`, or `status`: the node's status object. */
   readonly about: string;
@@ -104,7 +103,6 @@ export function damageEvent({ message, recovered }: FileDamage, node: string): R
   return aboutStatus(recovered ? "StateRecovered" : "StateLost", `Node ${node}: ${message}`);
 }
 
-/** FRR is back after a restart. */
 export function restartEvent(done: RouterApplyResult, node: string): RouterEvent {
   const lines = done.changes.reduce((sum, change) => sum + change.lines, 0);
   const restored = lines === 0 ? "its configuration is complete" : `restored ${lines} configuration lines`;

@@ -44,7 +44,6 @@ export const routerProbesDropped = counter(
   "reason",
 );
 
-/** What a pass found and did. */
 export function countPass({ outcome, done }: Pick<PassResult, "outcome" | "done">): void {
   routerUnavailable.set(outcome.unavailable === undefined ? 0 : 1);
   routerFailedResources.reset();

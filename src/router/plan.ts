@@ -36,7 +36,6 @@ export interface RouterPlan {
   readonly selected: readonly SelectedResource[];
 }
 
-/** The plan for this node. */
 export function plan(observed: ObservedNode): RouterPlan {
   const { underlays, l2vnis, l3vnis, passthroughs, rawConfigs } = observed.objects;
   const desired = {

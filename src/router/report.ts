@@ -36,7 +36,6 @@ export interface PassOutcome {
   readonly rebuilding?: ReadonlySet<string>;
   /** The node's own Underlay failed, so that everything else waits. */
   readonly stopped?: Failure;
-  /** Why the router is unavailable. */
   readonly unavailable?: string;
   /** The interfaces of the Underlay; missing if they could not be read. */
   readonly links?: readonly LinkReport[];

@@ -14,7 +14,6 @@ export interface FrrAnswer {
   readonly identity: string;
 }
 
-/** Whether the poll includes the VNIs. */
 export interface PollScope {
   readonly vnis: boolean;
 }
@@ -63,7 +62,6 @@ export class RouterSessionPoller implements Runnable {
     return this.#poller.state;
   }
 
-  /** Whether a session with the fabric is up. */
   get isConnected(): boolean {
     return this.state?.sessions.some(({ vrf, state }) => vrf === "default" && state === "Established") ?? false;
   }

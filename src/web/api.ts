@@ -71,7 +71,6 @@ export interface SyncRow extends Row<"sync"> {
   readonly incomplete?: boolean;
 }
 
-/** The number of components by health. */
 export type HealthCount = Readonly<Record<Health, number>>;
 
 export interface MatrixCellRow {
@@ -98,7 +97,6 @@ export interface DomainRow extends Row<"domain"> {
   readonly tally: HealthCount;
 }
 
-/** A current cause. */
 export interface CauseRow extends Row<"cause"> {
   /** Unset without permission: shown as "something you cannot access". */
   readonly verdict?: ComponentHealth;

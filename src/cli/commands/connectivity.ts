@@ -21,7 +21,6 @@ interface ConnectivityOptions extends CheckSelection {
   output: "text" | "json";
 }
 
-/** The first few causes are enough. */
 const MAX_SENTENCES = 10;
 const MAX_OUTAGES = 20;
 

@@ -47,7 +47,6 @@ function isIn({ metadata }: FailoverPolicy, namespace: string | undefined): bool
   return namespace === undefined || metadata.namespace === namespace;
 }
 
-/** Explains why the selection is empty. */
 export function noPolicySelected({ selector, namespace }: PolicySelectionOptions, { among }: Selected): string {
   const where = namespace === undefined ? "in the cluster" : `in namespace ${namespace}`;
   const others = among.filter((policy) => isIn(policy, namespace));

@@ -118,7 +118,6 @@ interface Bundle {
 /** The limit of the unpacked size. */
 const LARGEST = 2 ** 31;
 
-/** Reads a bundle into memory. */
 async function readBundle(path: string): Promise<Bundle> {
   const packed = await readFile(path).catch((cause: unknown) => {
     throw unreadable(path, cause instanceof Error ? cause.message : String(cause), cause);

@@ -115,7 +115,6 @@ function sidesOf(kind: "node" | "zone", from: string | undefined, to: string | u
   return sides;
 }
 
-/** Whether the result contradicts the cause. */
 export function contradicts({ verdict, reason, target }: CheckResult, { scope, way }: Hypothesis): boolean {
   // The name was resolved, even if nothing answered at its address.
   if (way === "lookup") return verdict === "reached" || (verdict === "failed" && reason !== "DNSError");

@@ -112,7 +112,6 @@ function alone(position: number): number[] {
   return [position];
 }
 
-/** The results of one field of a matrix. */
 export interface MatrixField {
   readonly reached: number;
   readonly failed: number;

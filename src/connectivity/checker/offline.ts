@@ -44,7 +44,6 @@ export interface NotProbed {
   readonly message: string;
 }
 
-/** Parses and validates a target. */
 export function probeTarget(text: string, allowed: readonly Prefix[]): Target | NotProbed {
   const target = parseTarget(text);
   if ("problem" in target) return { reason: "InvalidTarget", message: target.problem };

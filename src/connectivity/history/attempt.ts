@@ -1,4 +1,3 @@
-/** The default interval of probes. */
 export const INTERVAL_MS = 60_000;
 
 /** In the terms of the check's log. */

@@ -56,7 +56,6 @@ export class CheckJournal {
     this.#rewriteAboveBytes = rewriteAboveBytes;
   }
 
-  /** Reads the existing journal. */
   static async open(
     directory: string,
     options: CheckJournalOptions,

@@ -3,7 +3,6 @@ import { backoffMs } from "../../util/backoff.ts";
 import type { StepError } from "./act.ts";
 import { checkOf, type MeshStep } from "./steps.ts";
 
-/** The backoff of rejected steps. */
 const AGAIN = { minMs: 30_000, maxMs: 300_000 };
 
 interface RejectedStep {

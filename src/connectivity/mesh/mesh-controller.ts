@@ -53,7 +53,6 @@ const LIMITS = {
 const STEPS_AT_ONCE = 200;
 /** Pods and endpoints change in bursts; a namespace is planned at most once a second. */
 const PAUSE_MS = 1_000;
-/** How long to wait for a first list. */
 const FIRST_READ_MS = 50;
 /** The interval of retries for unreadable namespaces. */
 const READ_AGAIN_MS = 5_000;

@@ -3,7 +3,6 @@ import type { MeshPlan } from "./plan.ts";
 import type { MeshProgress } from "./steps.ts";
 import { joinFirst } from "../../util/text.ts";
 
-/** The maximum of listed problems. */
 const MAX_LISTED = 5;
 
 export interface MeshReport {

@@ -37,7 +37,6 @@ export interface ProblemChange {
   readonly resolved: readonly Problem[];
 }
 
-/** The maximum of problems per file. */
 const MAX_PER_FILE = 100;
 
 export class ProblemList {

@@ -30,7 +30,6 @@ export class ManifestSync {
   readonly #owed = new Map<string, string>();
   #failures = 0;
   #lostAt = -Infinity;
-  /** When these are tried again. */
   retryAt = Infinity;
 
   constructor(sink: ManifestTarget, index: ManifestIndex, log: Log) {

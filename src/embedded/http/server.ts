@@ -5,7 +5,6 @@ import type { Log } from "../../kube/log.ts";
 import { limitConnections, listen, TIMERS } from "../../kube/serving.ts";
 import type { Handler } from "./handler.ts";
 
-/** The maximum length of a unix socket path. */
 const SOCKET_PATH_MAX = 107;
 /** Longer than clients keep idle connections, so that the client closes them. */
 const KEEP_ALIVE_MS = 120_000;

@@ -25,7 +25,6 @@ export class Collection {
     this.#revision = revision;
   }
 
-  /** The revision of the last change. */
   get revision(): number {
     return this.#revision;
   }

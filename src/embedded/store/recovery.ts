@@ -15,7 +15,6 @@ export interface RecoveredObject {
   readonly revision: number;
   readonly object: StoredObject;
   readonly declaration?: Declaration;
-  /** The length of the line. */
   readonly bytes: number;
 }
 

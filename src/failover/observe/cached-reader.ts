@@ -49,7 +49,6 @@ export class CachedReader implements ResourceReader {
     for (const [kind, namespaces] of wanted) this.#cachesOf(kind)?.keep(namespaces);
   }
 
-  /** Waits for the first lists, with a timeout. */
   async waitUntilRead(watched: WatchedKinds, signal: AbortSignal): Promise<void> {
     const wait = async (kind: WatchedKind, namespace: string) =>
       this.#caches.get(kind)?.caches.waitForSync(namespace, FIRST_READ_MS, signal);

@@ -31,7 +31,6 @@ export type ReadResult<T> =
   | { readonly absent: "object" | "kind" }
   | { readonly error: string; readonly code: "Forbidden" | "Unreachable" | "Failed" };
 
-/** The objects of each managed kind. */
 export interface ManagedObjects {
   readonly VolumeReplication: VolumeReplication;
   readonly Deployment: Deployment;

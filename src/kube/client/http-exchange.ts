@@ -39,9 +39,7 @@ export class ResponseTooLong extends Error {}
 export interface HttpResponse {
   status: number;
   retryAfter: string | undefined;
-  /** The Date header. */
   date: string | undefined;
-  /** The Warning headers. */
   warnings: string[];
   body: Buffer;
 }

@@ -118,7 +118,6 @@ function indexOf({ family, value }: Address): number | string {
   return family === 4 ? Number(value) : value.toString(36);
 }
 
-/** The Services that share one address. */
 export class AddressSharing {
   readonly address: Address;
   readonly #services = new Map<string, AddressRequest>();

@@ -74,7 +74,6 @@ export class PoolState {
     return offered.sort((a, b) => a.family - b.family);
   }
 
-  /** Why the pool has no address to offer. */
   whyNone(families: readonly Family[], sharing: Sharing): string {
     if (!this.pool) return POOL_INVALID;
     const missing = families.filter((family) => !this.free[family].first(sharing)).toSorted((a, b) => a - b);

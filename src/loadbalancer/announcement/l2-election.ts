@@ -4,7 +4,6 @@ import type { NotAnnounced } from "./decision.ts";
 import { type Candidates, candidatesOf, sortCandidates, usableNodes, l2AdsOf, candidateHash } from "./l2-decision.ts";
 import type { PoolIndex } from "../config/pool-index.ts";
 
-/** The input of elections. */
 export interface ElectionInput {
   readonly nodes: Iterable<NodeView>;
   readonly config: Config;

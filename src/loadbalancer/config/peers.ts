@@ -17,7 +17,6 @@ import { readTimers } from "./timers.ts";
 type Spec = BGPPeer["spec"];
 
 export interface PeerContext extends Pick<ConfigObjects, "secret"> {
-  /** The effective profiles. */
   readonly profiles: ReadonlyMap<string, Profile>;
   /** All profiles, also invalid ones. */
   readonly profileNames: ReadonlySet<string>;

@@ -10,12 +10,10 @@ import type { Loaded } from "../config/load.ts";
 import { labelValue, prefixedName } from "./names.ts";
 import { plural } from "../../util/text.ts";
 
-/** The component that loads the configuration. */
 export type MetallbComponent =
   | { readonly type: "controller" }
   | { readonly type: "speaker"; readonly node: string; readonly nodeUid?: string };
 
-/** The result of a load. */
 export interface ConfigurationResult {
   readonly failures: readonly (Failure & { readonly generation?: number })[];
   readonly resources: Loaded["resources"];

@@ -10,7 +10,6 @@ export const configurationStatusName = "config-status";
 /** In bytes. */
 const ROOM = 200_000;
 const LONGEST = 65_536;
-/** The number of names in a condition message. */
 const NAMED = 10;
 
 /** The summary over all components. */

@@ -19,7 +19,6 @@ export interface SpeakerReports {
   readonly kinds: readonly ReportedKind[];
 }
 
-/** The status kinds that speakers write. */
 export function speakerReports(manager: Manager, namespace: string): SpeakerReports {
   const speaker = { nodeOf: nodeOfReport, part: "loadbalancer" };
   const states = manager.cache(ConfigurationState, { namespace });

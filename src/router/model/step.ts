@@ -4,7 +4,6 @@ import type { Rendered, LastGoodResource } from "./rendered.ts";
 
 export type RouterKind = "Underlay" | "L2VNI" | "L3VNI" | "L3Passthrough" | "RawFRRConfig";
 
-/** A resource to apply. */
 export interface ResourceStep extends Presence {
   readonly owner: string;
   readonly kind: RouterKind;

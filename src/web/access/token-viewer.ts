@@ -45,7 +45,6 @@ export class TokenViewer implements Viewer {
     await this.#access.learn(refs, signal);
   }
 
-  /** Throws if the token has expired. */
   async #assertKnown(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (performance.now() - this.#reviewedAt < REVIEW_VALID_MS) return;

@@ -11,7 +11,6 @@ const AT_MOST_MS = 10 * 60_000;
 /** Concurrent reviews of one request; requests of one user share them. */
 const AT_ONCE = 4;
 export const REVIEW_MS = 10_000;
-/** The limit of reviewed namespaces. */
 const MAX_REVIEWS = 2_000;
 
 interface Answered {

@@ -200,7 +200,6 @@ class LostInterfaces {
   readonly #vrfs = new Map<string, LostVrf>();
   #due: ReadonlySet<string> = new Set();
 
-  /** Whether the instance of a VRF has to be created again. */
   observe(neighbors: readonly BgpNeighbor[]): boolean {
     const now = performance.now();
     const lost = new Set(neighbors.filter(({ lacksInterface }) => lacksInterface).map(({ vrf }) => vrf));
