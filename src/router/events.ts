@@ -71,7 +71,7 @@ export function floodRepairEvent(entries: readonly string[], node: string): Rout
 export function foreignEvents(before: readonly ForeignObject[], now: readonly ForeignObject[], node: string): RouterEvent[] {
   const known = new Set(before.map(describeForeign));
   const added = now.map(describeForeign).filter((text) => !known.has(text));
-  return added.length === 0 ? [] : [aboutStatus("ForeignObjects", `Node ${node}: In the way of packets: ${joinFirst(added, 5)}`)];
+  return added.length === 0 ? [] : [aboutStatus("ForeignObjects", `Node ${node}: May block packets: ${joinFirst(added, 5)}`)];
 }
 
 /** Events for repaired drift. After a restart of FRR missing lines are expected, missing links are not. */

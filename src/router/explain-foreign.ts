@@ -28,7 +28,7 @@ export function explainForeign(node: string, { foreign = [], conditions = [] }: 
       health: "Degraded",
       ownFault: true,
       reason: "ForeignObjects",
-      message: `In the way of packets: ${joinFirst(named, 5, { more: ", and " })}`,
+      message: `May block packets: ${joinFirst(named, 5, { more: ", and " })}`,
       fix: fixOf(node, first),
       ...(since !== undefined && { since }),
     },

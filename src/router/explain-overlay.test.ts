@@ -189,7 +189,7 @@ test("a foreign object in the router's namespace is the cause while the overlay 
   );
   expect(causesOf(graph)).toEqual(["DataPath/node2@node2 ForeignObjects"]);
   expect(graph.causes()[0]).toMatchObject({
-    message: 'In the way of packets: ip rule "32765: from all ipproto udp dport 4789 blackhole" in the router\'s namespace',
+    message: 'May block packets: ip rule "32765: from all ipproto udp dport 4789 blackhole" in the router\'s namespace',
     symptoms: expect.arrayContaining([expect.objectContaining({ id: "Overlay/node2@node2", health: "Down" })]),
     fix: { text: "remove it on node2 unless it is wanted there", command: "ip netns exec perouter ip rule" },
   });

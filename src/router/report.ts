@@ -194,7 +194,7 @@ function overlayCondition({ unavailable }: PassOutcome, { report }: OverlayState
 function dataPathClear(foreign: readonly ForeignObject[]): ConditionReport {
   const type = "DataPathClear";
   if (foreign.length === 0)
-    return { type, status: "True", reason: "NothingForeign", message: "Nothing of others is in the way of packets" };
+    return { type, status: "True", reason: "NothingForeign", message: "No object of another program can block packets" };
   const message = joinFirst(foreign.map(describeForeign), 5, { more: ", and " });
   return { type, status: "False", reason: "ForeignObjects", message };
 }

@@ -214,7 +214,7 @@ describe("in a pod", () => {
     await eventually(async () => expect(await verdict("later")).toBe("True ConnectDone"));
     expect(child.logged.at(-1)).toMatchObject({
       check: "later",
-      msg: "the check is for another source; where that makes it too, the one that began last has it",
+      msg: "the check is for another source; if that source probes it too, the process that started last reports it",
     });
     const theirs = start("web-9");
     await eventually(async () => expect(await client.resource(Lease).get("check-web-9", { namespace: "shop", signal })).toBeDefined());

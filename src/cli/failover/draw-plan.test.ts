@@ -72,7 +72,7 @@ test("rejections and failures come before the steps", () => {
     "Rejected, nothing is written:",
     "  FailoverPolicy shop/web: Invalid: spec: It names nothing",
     "",
-    "Wrong:",
+    "Failed:",
     "  VolumeReplication shop/data: NotFound: It does not exist",
     "",
     "#     STEP   WHEN   WHAT",

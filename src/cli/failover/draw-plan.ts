@@ -24,7 +24,7 @@ export function drawPlan({ rejections, failures, notes: owners, steps, resources
   const notes = drawNotes([...owners, ...resources.map(({ resource, error, message }) => ({ ...resource, error, message }))]);
   return [
     ...(rejections.length > 0 ? ["Rejected, nothing is written:", ...drawFailures(rejections, colorize), ""] : []),
-    ...(failures.length > 0 ? ["Wrong:", ...drawFailures(failures, colorize), ""] : []),
+    ...(failures.length > 0 ? ["Failed:", ...drawFailures(failures, colorize), ""] : []),
     ...stepLines(steps, colorize),
     ...(notes.length > 0 ? ["", ...notes] : []),
   ];

@@ -17,6 +17,6 @@ export const CLASSES: Readonly<Record<DifferenceClass, string>> = {
   Blocks: "In the way",
   Stop: "To be stopped, in the order of docs/migrate.md",
   Differs: "Treated otherwise here",
-  Unused: "Of no use afterwards",
+  Unused: "Not needed after the migration",
   Version: "Versions of OpenPERouter's API in this cluster",
 };

@@ -180,6 +180,9 @@ function problemOf(check: PodNetworkConnectivityCheck, named: ReadonlyMap<string
     };
   const source = sourceOf(check);
   if (source !== pod)
-    return { fields: { source }, text: "the check is for another source; where that makes it too, the one that began last has it" };
+    return {
+      fields: { source },
+      text: "the check is for another source; if that source probes it too, the process that started last reports it",
+    };
   return undefined;
 }
