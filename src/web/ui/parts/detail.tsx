@@ -22,24 +22,53 @@ export function Detail<Type extends AnyDetail["type"]>({
   const answer = details.value[id];
   const component = answer && "component" in answer ? answer.component : undefined;
   return (
-    <aside class="pane detail" aria-label={id}>
+    <ComponentPane id={id}>
+      {!answer && <Waiting what={id} />}
+      {answer && "missing" in answer && <Empty title="Not there">{answer.missing}</Empty>}
+      {component?.type === type && children(component as Extract<AnyDetail, { type: Type }>)}
+    </ComponentPane>
+  );
+}
+
+/** Titled with the component's name, with a link to its causes. */
+export function ComponentPane({ id, children }: { id: string; children: ComponentChildren }) {
+  const title = (
+    <h2 class="cut mono" title={id}>
+      {id.split("/").slice(1).join("/")}
+    </h2>
+  );
+  return (
+    <DetailPane label={id} title={title} why={id}>
+      {children}
+    </DetailPane>
+  );
+}
+
+interface DetailPaneProps {
+  label: string;
+  title: ComponentChildren;
+  why?: string;
+  children: ComponentChildren;
+}
+
+export function DetailPane({ label, title, why, children }: DetailPaneProps) {
+  return (
+    <aside class="pane detail" aria-label={label}>
       <header>
-        <h2 class="cut mono" title={id}>
-          {id.split("/").slice(1).join("/")}
-        </h2>
+        {title}
         <span class="tools">
-          <a class="button" href={linkTo({ view: "why", component: id })}>
-            Why?
-          </a>
+          {why !== undefined && (
+            <a class="button" href={linkTo({ view: "why", component: why })}>
+              Why?
+            </a>
+          )}
           <a class="button" href={linkHere(undefined)} aria-label="Close" title="Close (Esc)">
             ✕
           </a>
         </span>
       </header>
       <div class="scroll" tabIndex={0} role="group" aria-label="Details">
-        {!answer && <Waiting what={id} />}
-        {answer && "missing" in answer && <Empty title="Not there">{answer.missing}</Empty>}
-        {component?.type === type && children(component as Extract<AnyDetail, { type: Type }>)}
+        {children}
       </div>
     </aside>
   );

@@ -1,49 +1,35 @@
 import type { FailoverStep, PastTransition, PolicyRow } from "../../api.ts";
 import { details } from "../live/rows.ts";
-import { Conditions, DetailTitle, Part } from "../parts/detail.tsx";
+import { ComponentPane, Conditions, DetailTitle, Part } from "../parts/detail.tsx";
 import { Empty } from "../parts/pane.tsx";
 import { clockTime, durationSince, second, Since } from "../parts/time.tsx";
-import { linkHere, linkTo } from "../live/route.ts";
 
 /** Everything of it is in its row; what its resources say comes with the thing. */
 export function PolicyDetail({ row, id }: { row: PolicyRow | undefined; id: string }) {
   const answer = details.value[id];
   const more = answer && "component" in answer && answer.component.type === "policy" ? answer.component : undefined;
   return (
-    <aside class="pane detail" aria-label={id}>
-      <header>
-        <h2 class="cut mono">{id.split("/").slice(1).join("/")}</h2>
-        <span class="tools">
-          <a class="button" href={linkTo({ view: "why", component: id })}>
-            Why?
-          </a>
-          <a class="button" href={linkHere(undefined)} aria-label="Close">
-            ✕
-          </a>
-        </span>
-      </header>
-      <div class="scroll" tabIndex={0} role="group" aria-label="Details">
-        {row ? <Policy row={row} /> : <Empty title="Not there">Policy not found, or you have no access.</Empty>}
-        {more && more.resources.length > 0 && (
-          <Part title="Managed resources">
-            <table class="plain">
-              <tbody>
-                {more.resources.slice(0, 100).map(({ kind, namespace, name, state, error, message, lastSync }) => (
-                  <tr key={`${kind}/${namespace}/${name}`}>
-                    <td>{kind}</td>
-                    <td class="mono">{name}</td>
-                    <td class={error === undefined ? "" : "short"}>{error ?? state ?? ""}</td>
-                    <td class="soft">{message}</td>
-                    <td class="number soft">{lastSync !== undefined && <Since time={lastSync} prefix="synced " />}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </Part>
-        )}
-        {more && <Conditions conditions={more.conditions} />}
-      </div>
-    </aside>
+    <ComponentPane id={id}>
+      {row ? <Policy row={row} /> : <Empty title="Not there">Policy not found, or you have no access.</Empty>}
+      {more && more.resources.length > 0 && (
+        <Part title="Managed resources">
+          <table class="plain">
+            <tbody>
+              {more.resources.slice(0, 100).map(({ kind, namespace, name, state, error, message, lastSync }) => (
+                <tr key={`${kind}/${namespace}/${name}`}>
+                  <td>{kind}</td>
+                  <td class="mono">{name}</td>
+                  <td class={error === undefined ? "" : "short"}>{error ?? state ?? ""}</td>
+                  <td class="soft">{message}</td>
+                  <td class="number soft">{lastSync !== undefined && <Since time={lastSync} prefix="synced " />}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </Part>
+      )}
+      {more && <Conditions conditions={more.conditions} />}
+    </ComponentPane>
   );
 }
 

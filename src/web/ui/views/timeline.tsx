@@ -2,8 +2,8 @@ import { useComputed } from "@preact/signals";
 import { componentId } from "../../../api/health.ts";
 import type { TimelineRow } from "../../api.ts";
 import { liveRows } from "../live/rows.ts";
-import { linkHere, linkTo, option, refine, route } from "../live/route.ts";
-import { DetailTitle, Part } from "../parts/detail.tsx";
+import { linkTo, option, refine, route } from "../live/route.ts";
+import { DetailPane, DetailTitle, Part } from "../parts/detail.tsx";
 import { ComponentName, HealthIcon } from "../parts/health.tsx";
 import { Empty, Pane, Waiting } from "../parts/pane.tsx";
 import { matches, onlyUnhealthy, Search, searchText } from "../parts/search.tsx";
@@ -152,36 +152,29 @@ function textOf({ what, reason, message, time, since }: TimelineRow): string {
 /** All of one entry. */
 function Entry({ entry }: { entry: TimelineRow }) {
   const { what, health, components, count, source, reason, time } = entry;
+  const title = (
+    <h2 class="cut">
+      {WHATS[what]} <Moment time={time} />
+    </h2>
+  );
   return (
-    <aside class="pane detail" aria-label="Entry">
-      <header>
-        <h2 class="cut">
-          {WHATS[what]} <Moment time={time} />
-        </h2>
-        <span class="tools">
-          <a class="button" href={linkHere(undefined)} aria-label="Close" title="Close (Esc)">
-            ✕
-          </a>
-        </span>
-      </header>
-      <div class="scroll" tabIndex={0} role="group" aria-label="Details">
-        {what === "changed" ? <p class="headline">{textOf(entry)}</p> : <DetailTitle health={health} message={textOf(entry)} />}
-        <Part title={plural(count, "object")} note={count > 1 ? "within a minute" : undefined}>
-          <ul class="members">
-            {components.map((component) => (
-              <li key={componentId(component)}>
-                <a href={linkTo({ view: "why", component: componentId(component) })}>
-                  <ComponentName component={component} />
-                </a>
-              </li>
-            ))}
-          </ul>
-          {count > components.length && <p class="soft">and {count - components.length} more</p>}
-          <p class="soft">
-            <Since time={time} /> ago{reason === undefined ? "" : `, ${reason}`}. Known from {SOURCES[source]}.
-          </p>
-        </Part>
-      </div>
-    </aside>
+    <DetailPane label="Entry" title={title}>
+      {what === "changed" ? <p class="headline">{textOf(entry)}</p> : <DetailTitle health={health} message={textOf(entry)} />}
+      <Part title={plural(count, "object")} note={count > 1 ? "within a minute" : undefined}>
+        <ul class="members">
+          {components.map((component) => (
+            <li key={componentId(component)}>
+              <a href={linkTo({ view: "why", component: componentId(component) })}>
+                <ComponentName component={component} />
+              </a>
+            </li>
+          ))}
+        </ul>
+        {count > components.length && <p class="soft">and {count - components.length} more</p>}
+        <p class="soft">
+          <Since time={time} /> ago{reason === undefined ? "" : `, ${reason}`}. Known from {SOURCES[source]}.
+        </p>
+      </Part>
+    </DetailPane>
   );
 }
