@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { type KubeObject, keyOf } from "../../api/kind.ts";
 import type { Cache } from "../cache/cache.ts";
 
@@ -23,6 +24,23 @@ export function changesOf<T extends KubeObject>(
       }),
     ready: (signal) => cache.waitForSync(signal),
     keys: () => cache.list().values().flatMap(keys),
+  };
+}
+
+/** The changes of some parts of the objects. An update with equal parts is none. */
+export function changesOfParts<T extends KubeObject>(
+  cache: Pick<Cache<T>, "subscribe" | "waitForSync">,
+  partsOf: (object: T) => unknown,
+  keys: (object: T) => Iterable<string>,
+): Source {
+  return {
+    subscribe: (enqueue) =>
+      cache.subscribe((change) => {
+        if (change.type === "updated" && isDeepStrictEqual(partsOf(change.old), partsOf(change.object))) return;
+        const objects = change.type === "updated" ? [change.old, change.object] : [change.object];
+        for (const key of new Set(objects.flatMap((object) => Array.from(keys(object))))) enqueue(key);
+      }),
+    ready: (signal) => cache.waitForSync(signal),
   };
 }
 

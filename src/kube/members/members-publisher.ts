@@ -6,7 +6,7 @@ import type { Cache } from "../cache/cache.ts";
 import type { KubeClient } from "../client/client.ts";
 import { compareResourceVersions } from "../client/resource-version.ts";
 import { controller, type Runnable } from "../controller/controller.ts";
-import { changesOf, type Source } from "../controller/source.ts";
+import { changesOf, changesOfParts } from "../controller/source.ts";
 import type { Log } from "../log.ts";
 import { membersLive } from "../metrics.ts";
 import { nodeOfLease, signingKeyOf } from "./agent-lease.ts";
@@ -50,7 +50,8 @@ export function membersPublisher(options: MembersPublisherOptions): Runnable {
       { subscribe: (enqueue) => agents.subscribe(() => enqueue(key)), ready: (signal) => agents.ready(signal) },
       changesOf(members),
       changesOf(nodes, () => [key]),
-      changesOfKeys(leases, key),
+      // Renewals change nothing else.
+      changesOfParts(leases, signingKeyOf, () => [key]),
     ],
     log,
     async reconcile(_key, { signal, log }) {
@@ -109,17 +110,6 @@ function keysIn(leases: readonly Lease[]): Record<string, string> {
     return node !== undefined && key !== undefined ? [[node, key]] : [];
   });
   return Object.fromEntries(keys.sort(([one], [other]) => (one < other ? -1 : 1)));
-}
-
-/** Ignores renewals that change nothing else. */
-function changesOfKeys(leases: MembersPublisherOptions["leases"], key: string): Source {
-  return {
-    subscribe: (enqueue) =>
-      leases.subscribe((change) => {
-        if (change.type !== "updated" || signingKeyOf(change.old) !== signingKeyOf(change.object)) enqueue(key);
-      }),
-    ready: (signal) => leases.waitForSync(signal),
-  };
 }
 
 function newer(cached: ConfigMap | undefined, written: ConfigMap | undefined): ConfigMap | undefined {

@@ -1,9 +1,8 @@
-import { isDeepStrictEqual } from "node:util";
 import type { Node } from "../../api/core/node.ts";
 import type { KubeObject } from "../../api/kind.ts";
 import type { RouterNodeConfigurationStatus } from "../../api/openpe/router-node-configuration-status.ts";
 import { controller, type Runnable } from "../../kube/controller/controller.ts";
-import type { Source } from "../../kube/controller/source.ts";
+import { changesOfParts, type Source } from "../../kube/controller/source.ts";
 import type { EventRecorder } from "../../kube/events/events.ts";
 import type { Log } from "../../kube/log.ts";
 import type { AgentWatch } from "../../kube/members/agent-watch.ts";
@@ -97,24 +96,12 @@ function recordWarnings(sources: ClusterSources, warnings: readonly Warning[], e
 
 /** Heartbeats in a Node's status are not relevant here. */
 function nodeChanges(nodes: ClusterSources["nodes"]): Source {
-  return {
-    subscribe: (enqueue) =>
-      nodes.subscribe((change) => {
-        if (change.type !== "updated" || !isDeepStrictEqual(whatCounts(change.old), whatCounts(change.object))) enqueue(KEY);
-      }),
-    ready: (signal) => nodes.waitForSync(signal),
-  };
+  return changesOfParts(nodes, whatCounts, () => [KEY]);
 }
 
 /** Fires when a speaker starts or stops running the current configuration. */
 function certaintyOf(states: ClusterConfig["states"]): Source {
-  return {
-    subscribe: (enqueue) =>
-      states.subscribe((change) => {
-        if (change.type !== "updated" || isCurrent(change.old) !== isCurrent(change.object)) enqueue(KEY);
-      }),
-    ready: (signal) => states.waitForSync(signal),
-  };
+  return changesOfParts(states, isCurrent, () => [KEY]);
 }
 
 /** Fires when a session starts or stops to deliver something. */
@@ -131,13 +118,7 @@ function evidenceOf(sessions: ClusterConfig["sessions"]): Source {
 
 /** Fires when a session of a router comes up or goes down. */
 function uplinksOf(reports: ClusterConfig["routers"]["reports"]): Source {
-  return {
-    subscribe: (enqueue) =>
-      reports.subscribe((change) => {
-        if (change.type !== "updated" || !isDeepStrictEqual(statesIn(change.old), statesIn(change.object))) enqueue(KEY);
-      }),
-    ready: (signal) => reports.waitForSync(signal),
-  };
+  return changesOfParts(reports, statesIn, () => [KEY]);
 }
 
 function statesIn({ status }: RouterNodeConfigurationStatus): string[] {

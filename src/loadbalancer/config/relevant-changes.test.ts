@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Node } from "../../api/core/node.ts";
 import type { Change } from "../../kube/cache/cache.ts";
 import { stripNode, stripService, stripSlice } from "../services/transforms.ts";
-import { relevantChangesOf } from "./relevant-changes.ts";
+import { relevantChangesOf } from "./changes.ts";
 
 const node = (resourceVersion: string, heartbeat: string, labels: Record<string, string> = {}): Node =>
   stripNode({
