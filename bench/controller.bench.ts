@@ -1,3 +1,6 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { accessAs, installIdentities, kubeconfigOf } from "../lab/kube/identities.ts";
 import { installCrds } from "../lab/kube/install-crds.ts";
 import { CUSTOM_KINDS } from "../src/api/crds/kinds.ts";
 import { accessFromKubeconfig } from "../src/kube/client/access.ts";
@@ -5,7 +8,7 @@ import { KubeClient } from "../src/kube/client/client.ts";
 import { inArena } from "./bench-api-server.ts";
 import { createMetallbPod, type Metallb, metallbServes } from "./controller/metallb.ts";
 import type { Report } from "./controller/report.ts";
-import { bareLimit, createNamespaces, createPool, createServices, reset, WRITERS } from "./controller/services.ts";
+import { bareLimit, createPool, createServices, createTenant, reset, WRITERS } from "./controller/services.ts";
 import { Contestant, ourProgram, type Program } from "./process-under-test.ts";
 import { compare, defineBench, interleaved } from "./measure.ts";
 
@@ -25,12 +28,16 @@ export const bench = defineBench<Counts>({
   run: (counts, say) =>
     inArena({}, async ({ kubeconfig, directory }) => {
       const { runs, few, many } = counts;
-      const client = new KubeClient(await accessFromKubeconfig({ path: kubeconfig }), { maxSockets: WRITERS });
+      const access = await accessFromKubeconfig({ path: kubeconfig });
+      const client = new KubeClient(access, { maxSockets: WRITERS });
       await installCrds(client, CUSTOM_KINDS, signal);
-      await createNamespaces(client, signal);
+      await installIdentities(client, signal);
+      await createTenant(client, signal);
+      const ownKubeconfig = join(directory, "controller.kubeconfig");
+      await writeFile(ownKubeconfig, await kubeconfigOf(accessAs("controller", access)), { mode: 0o600 });
       const program = await ourProgram("controller/ours.ts", directory);
       const ours = async (count: number) => {
-        const report = await serve(program, kubeconfig, client, count);
+        const report = await serve(program, ownKubeconfig, client, count);
         say(`ours: ${count} Services in ${seconds(report.ms)}, ${rate(count, report.ms)}/s, CPU ${seconds(report.cpuMs)}`);
         return report;
       };

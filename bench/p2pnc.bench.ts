@@ -9,6 +9,7 @@ import { Namespace } from "../src/api/core/namespace.ts";
 import { crdOf, CustomResourceDefinition } from "../src/api/crds/crd.ts";
 import { accessFromKubeconfig } from "../src/kube/client/access.ts";
 import { KubeClient } from "../src/kube/client/client.ts";
+import { p2pncKubeconfig } from "../test/connectivity/fixtures/kubeconfig.ts";
 import { build } from "../tools/build.ts";
 import { type Arena, inArena } from "./bench-api-server.ts";
 import { compare, defineBench, interleaved } from "./measure.ts";
@@ -90,12 +91,14 @@ async function bareNode(): Promise<number> {
   return performance.now() - start;
 }
 
-async function residents(program: string, target: string, { kubeconfig, directory }: Arena, counts: Counts) {
-  const client = new KubeClient(await accessFromKubeconfig({ path: kubeconfig }));
+async function residents(program: string, target: string, { server, kubeconfig, directory }: Arena, counts: Counts) {
+  const access = await accessFromKubeconfig({ path: kubeconfig });
+  const client = new KubeClient(access);
   const checks = client.resource(PodNetworkConnectivityCheck);
   await client.resource(Namespace).create({ metadata: { name: NAMESPACE } }, { signal });
   await client.resource(CustomResourceDefinition).create(crdOf(PodNetworkConnectivityCheck), { signal });
   while (!(await checks.list({ signal }).catch(() => undefined))) await sleep(100);
+  const ownKubeconfig = await p2pncKubeconfig({ server, access }, "web", join(directory, "p2pnc.kubeconfig"));
   const names = Array.from({ length: counts.checks }, (_, n) => `check-${n}`);
   for (const name of names)
     await checks.create({ metadata: { name, namespace: NAMESPACE }, spec: { sourcePod: POD, targetEndpoint: target } }, { signal });
@@ -105,7 +108,7 @@ async function residents(program: string, target: string, { kubeconfig, director
     const state = await mkdtemp(join(directory, "state-"));
     const options = [
       "--kubeconfig",
-      kubeconfig,
+      ownKubeconfig,
       "--allow-target",
       "127.0.0.0/8",
       "--state-dir",

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
+import { accessAs, installIdentities } from "../lab/kube/identities.ts";
 import { installCrds } from "../lab/kube/install-crds.ts";
 import { Namespace } from "../src/api/core/namespace.ts";
 import { Node } from "../src/api/core/node.ts";
@@ -36,7 +37,7 @@ export const bench = defineBench({
       const nodes = Array.from({ length: counts.nodes }, (_, n) => `node-${String(n).padStart(3, "0")}`);
       const access = await accessFromKubeconfig({ path: kubeconfig });
       const uids = await prepare(access, nodes);
-      const stopController = startController(access);
+      const stopController = startController(accessAs("controller", access));
       const client = new KubeClient(access, { userAgent: OURS, maxSockets: WRITERS });
       const speakers = new Speakers(client, nodes);
       const count = (agent: string) => writesOf(server.auditLog, agent);
@@ -76,9 +77,8 @@ export const bench = defineBench({
 async function prepare(access: ClusterAccess, nodes: readonly string[]): Promise<Map<string, string>> {
   const client = new KubeClient(access, { maxSockets: WRITERS });
   await installCrds(client, CUSTOM_KINDS, signal);
-  for (const name of ["plumbline-system", "openperouter-system", METALLB, TENANT, "peer"]) {
-    await client.resource(Namespace).create({ metadata: { name } }, { signal });
-  }
+  await installIdentities(client, signal);
+  for (const name of [TENANT, "peer"]) await client.resource(Namespace).create({ metadata: { name } }, { signal });
   await inParallel(WRITERS, nodes.length, (n) => client.resource(Node).create({ metadata: { name: nodes[n] ?? "" } }, { signal }));
   const spec = { addresses: ["198.18.0.0/24"], autoAssign: true, avoidBuggyIPs: false };
   await client.resource(IPAddressPool).create({ metadata: { name: "pool", namespace: METALLB }, spec }, { signal });

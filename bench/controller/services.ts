@@ -15,10 +15,8 @@ const pool = { name: "wide", namespace: METALLB };
 export const nameOf = (n: number) => `service-${n}`;
 const addressOf = (n: number) => `198.18.${n >> 8}.${n & 255}`;
 
-export async function createNamespaces(client: KubeClient, signal: AbortSignal): Promise<void> {
-  for (const name of ["plumbline-system", "openperouter-system", METALLB, TENANT]) {
-    await client.resource(Namespace).create({ metadata: { name } }, { signal });
-  }
+export async function createTenant(client: KubeClient, signal: AbortSignal): Promise<void> {
+  await client.resource(Namespace).create({ metadata: { name: TENANT } }, { signal });
 }
 
 /** Those from the first to before the last. */

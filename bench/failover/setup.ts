@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { kubeBinaries } from "../../lab/kube/binary.ts";
+import { accessAs, installIdentities } from "../../lab/kube/identities.ts";
 import { silent } from "../../lab/progress.ts";
 import { claimSpec, persistentVolume, statefulSet, volumeReplication } from "../../lab/sites/application.ts";
 import { PersistentVolume, VolumeReplication } from "../../lab/sites/kinds.ts";
@@ -36,6 +37,7 @@ export async function onSite<R>(work: (cluster: BenchCluster) => Promise<R>, pod
     const settings = { name: "here", podsEndMs, attaches: false, inspects: false };
     const site = await startSite({ binaries, server, progress: silent, ...settings });
     try {
+      await installIdentities(site.client, new AbortController().signal);
       return await work({
         client: site.client,
         access: await accessFromKubeconfig({ path: kubeconfig }),
@@ -84,13 +86,13 @@ export async function createPolicy(
   await client.resource(FailoverPolicy).create({ metadata: { name, namespace }, spec }, { signal });
 }
 
-/** Our controller, with nothing but this part of it. */
+/** Our controller, with nothing but this part of it, and with the rights of the chart. */
 export function startOurs({ access }: BenchCluster): () => Promise<void> {
   const stop = new AbortController();
-  const client = new KubeClient(access, { userAgent: OURS });
+  const client = new KubeClient(accessAs("controller", access), { userAgent: OURS });
   const log = createLog({ level: "error" });
   const manager = new Manager({ client, log });
-  const events = new EventRecorder({ client, component: "bench", instance: "bench", log });
+  const events = new EventRecorder({ client, component: "plumbline-controller", instance: "bench", log });
   addFailover(manager, { client, log, events, budget: new WriteBudget() });
   manager.add(events, { phase: "writers" });
   const ended = manager.run(stop.signal);
