@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { chmod, chown, copyFile, mkdir, mkdtemp, readFile, realpath, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { chmod, chown, copyFile, mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -16,8 +16,8 @@ beforeEach(async () => {
 });
 afterEach(() => rm(directory, { recursive: true }));
 
-const run = (file: string, args: string[], env: Record<string, string>) =>
-  promisify(execFile)(file, args, { cwd: directory, env: { PATH: process.env["PATH"], ...env } });
+const run = (file: string, args: string[], env: Record<string, string>, as: { uid?: number; gid?: number } = {}) =>
+  promisify(execFile)(file, args, { cwd: directory, env: { PATH: process.env["PATH"], ...env }, ...as });
 
 /** A checkout whose Node only prints the compile cache that it is given. */
 async function makeCheckout(): Promise<string> {
@@ -30,10 +30,15 @@ async function makeCheckout(): Promise<string> {
   return checkout;
 }
 
-async function compileCache(env: Record<string, string>): Promise<string> {
+async function makeInstalledCheckout(): Promise<string> {
   const checkout = await makeCheckout();
   const { stdout: sum } = await run("sh", ["-c", "cksum <checkout/package-lock.json"], {});
   await writeFile(join(checkout, "node_modules/.plumbline-lock"), sum);
+  return checkout;
+}
+
+async function compileCache(env: Record<string, string>): Promise<string> {
+  const checkout = await makeInstalledCheckout();
   const { stdout } = await run(join(checkout, "plumbline"), ["version"], env);
   return stdout.trim();
 }
@@ -94,6 +99,53 @@ test("installs npm packages by the lock file, without running scripts of theirs"
   const args = (await readFile(join(directory, "npm-arguments"), "utf8")).trim().split(" ");
   expect(args).toEqual(expect.arrayContaining(["ci", "--ignore-scripts"]));
 });
+
+test.for([
+  {
+    who: "a user",
+    as: { uid: 65_534, gid: 65_534 },
+    programs: { patchelf: undefined },
+    sentence: `"lab up" cannot run: missing Debian package(s): patchelf. Only root installs packages: run 'apt-get install patchelf' as root, then try again`,
+  },
+  {
+    who: "root without apt-get",
+    as: {},
+    programs: { patchelf: undefined },
+    sentence: '"lab up" cannot run: missing program(s) that these Debian packages bring: patchelf; install them by hand',
+  },
+  {
+    who: "root whose apt-get fails",
+    as: {},
+    programs: { patchelf: undefined, "apt-get": "exit 100" },
+    sentence: "apt-get could not install patchelf (see above)",
+  },
+])("$who is told which Debian package is missing, with exit code 3, and nothing is left", async ({ as, programs, sentence }) => {
+  const checkout = await makeInstalledCheckout();
+  await chmod(directory, 0o755);
+  await chmod(home, 0o777);
+  const env = { HOME: home, PATH: await pathOf(programs) };
+  const ended = await run(join(checkout, "plumbline"), ["lab", "up"], env, as).catch((error: unknown) => error);
+  expect(ended).toMatchObject({ code: 3, stdout: "" });
+  expect((ended as { stderr: string }).stderr.split("\n").slice(-2)).toEqual([`plumbline: ${sentence}`, ""]);
+  expect(await readdir(home)).toEqual([]);
+});
+
+/** A directory with the programs that the launcher runs, and scripts in the place of those that it only looks for. */
+async function pathOf(changed: Readonly<Record<string, string | undefined>>): Promise<string> {
+  const path = join(directory, "path");
+  await mkdir(path);
+  const launcher = await readFile(join(ROOT, "plumbline"), "utf8");
+  const searched = [...launcher.matchAll(/ need (\S+) \S+/g)].map(([, name = ""]) => [name, "exit 0"] as const);
+  const scripts = { ...Object.fromEntries(searched), go: "echo go1.99.1", ...changed };
+  for (const [name, script] of Object.entries(scripts)) {
+    if (script !== undefined) await writeFile(join(path, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  }
+  for (const name of ["cat", "cksum", "date", "dirname", "find", "id", "mkdir", "readlink", "sh"]) {
+    const { stdout } = await run("sh", ["-c", `command -v ${name}`], {});
+    await symlink(stdout.trim(), join(path, name));
+  }
+  return path;
+}
 
 test("the image is built by the lock file, without running scripts of packages", async () => {
   const installs = (await readFile(join(ROOT, "Dockerfile"), "utf8")).split("\n").filter((line) => line.includes("npm "));
