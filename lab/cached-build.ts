@@ -44,9 +44,13 @@ const CONTAINED = [
   "--mount-proc",
   "--",
 ];
-// A directory that a killed build left is removed first.
+// A directory that a killed build left is removed first. What the script has mounted there when it fails is gone before the directory is removed.
 const BUILD_ONCE = `script=$1 result=$2 building=$3; shift 3
-[ -d "$result" ] || { rm -rf "$building" && sh "$script" "$building" "$@" && mv -T "$building" "$result"; }`;
+[ -d "$result" ] && exit
+rm -rf "$building" "$building".*
+unshare --mount --propagation private -- sh "$script" "$building" "$@" && mv -T "$building" "$result" && exit
+rm -rf "$building" "$building".*
+exit 1`;
 
 /** Where the result of this build is, whether it exists or not. */
 export function cachedBuildPath({ name, script, args = [], hash = hashOf(script, args) }: CachedBuild): string {
@@ -97,5 +101,5 @@ async function runLocked(
       if (lines.length > QUOTED_LINES) lines.shift();
     });
   }
-  if ((await ended) !== 0) throw new LabError("NoBinaries", `${title} could not be built (${requirement}):\n${lines.join("\n")}`);
+  if ((await ended) !== 0) throw new LabError("NoBinaries", `${title} could not be built: ${requirement}\n${lines.join("\n")}`);
 }

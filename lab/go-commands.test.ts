@@ -49,6 +49,7 @@ test("callers that need the same commands at once share one build", async () => 
 test("a failed build is reported with Go's message, leaves no result, and is retried", async () => {
   await fakeGo("echo 'no such module' >&2; exit 1");
   await expect(commands()).rejects.toMatchObject({ code: "NoBinaries", message: expect.stringContaining("no such module") as string });
+  expect((await readdir(join(home, "cache/plumbline/tool"))).filter((name) => name.includes(".building"))).toEqual([]);
   await fakeGo('touch "$2/tool"');
   expect(await readdir(await commands())).toEqual(["tool"]);
 });

@@ -7,7 +7,7 @@ import { LAUNCHER } from "../support/command-line.ts";
 interface Ended {
   readonly code: unknown;
   readonly stderr: string;
-  /** Files in memory and network links when it had ended. */
+  /** Files in memory, network links and unfinished builds when it had ended. */
   readonly left: string;
 }
 
@@ -22,6 +22,7 @@ eval "$prepare"
 code=$?
 echo "${LEFT}"
 ls -A /dev/shm
+find /run -name '*.building*'
 ip -o link | grep -v ' lo:'
 exit $code`;
 
@@ -64,6 +65,13 @@ test.each([
     "mount -o remount,size=64m /dev/shm",
     "uml",
     /^plumbline: The lab needs 3 GB of memory and \/dev\/shm has 0\.1 GB free: end other programs, or use a larger machine\n$/,
+  ],
+  [
+    "no mirror to fetch the kernel from",
+    "export XDG_CACHE_HOME=/run/cache; mount -t tmpfs tmpfs /var/lib/apt/lists",
+    "uml",
+    // The last lines of apt-get follow.
+    /^plumbline: User-Mode Linux of this Debian release could not be built: it needs a Debian mirror\n/m,
   ],
 ])("%s: one sentence, exit 3, and nothing is left", async (_what, prepare, kernel, sentence) => {
   const { code, stderr, left } = await labUp(prepare, kernel);
