@@ -44,7 +44,7 @@ test.concurrent.for<[CsiAddonsVersion, number]>([
   ["0.14", MOVES],
   ...OLDER.map((version): [CsiAddonsVersion, number] => [version, Math.ceil((MOVES * 0.4) / OLDER.length)]),
 ])(
-  `with csi-addons %s, %i planned moves there and back lose nothing and never have two primaries (seed ${SEED})`,
+  `with csi-addons %s, %i planned moves there and back lose nothing and never have two primaries or pods at both sites (seed ${SEED})`,
   { timeout: 4 * 3_600_000 },
   async ([csiAddonsVersion, moves], { onTestFinished }) => {
     const sites = await failoverSites(`moves-${csiAddonsVersion}`, { csiAddonsVersion, kinds: CUSTOM_KINDS });
@@ -84,8 +84,9 @@ test.concurrent.for<[CsiAddonsVersion, number]>([
       stuck: stuck.length,
     });
     await Promise.all([...applications, atWrites, atAnyMoment].map((one) => one.stop()));
+    const overlaps = (await Promise.all(applications.map((application) => application.overlaps.found()))).flat();
     const lost = results.filter(({ missing }) => missing !== undefined);
-    expect({ lost, damage, stuck }).toEqual({ lost: [], damage: [], stuck: [] });
+    expect({ lost, damage, overlaps, stuck }).toEqual({ lost: [], damage: [], overlaps: [], stuck: [] });
     expect(results).toHaveLength(moves);
   },
 );

@@ -18,6 +18,7 @@ import { createLog } from "../../src/kube/log.ts";
 import type { Random } from "../fuzz/random.ts";
 import { CuttingProxy } from "./disconnecting-proxy.ts";
 import type { FailoverSite } from "./failover-site.ts";
+import { PodOverlaps } from "./pod-overlaps.ts";
 import { createVolumeGroup, handleOf } from "./volume-groups.ts";
 
 const { signal } = new AbortController();
@@ -45,6 +46,7 @@ interface MovingOptions {
 /** One policy at two sites, with a volume or a group of two, and a workload that writes to the first wherever its pods run. */
 export class MovingApplication {
   readonly namespace: string;
+  readonly overlaps: PodOverlaps;
   readonly #sites: Sites;
   readonly #random: Random;
   readonly #lines: Readonly<Record<SiteName, CuttingProxy>>;
@@ -72,6 +74,8 @@ export class MovingApplication {
     const log = createLog({ level: "silent" });
     const pods = (site: SiteName) => new Cache(sites[site].client, Pod, { namespace, log });
     this.#pods = { east: pods("east"), west: pods("west") };
+    const livePods = (site: SiteName) => patiently(() => sites[site].client.resource(Pod).list({ namespace, signal }));
+    this.overlaps = new PodOverlaps(this.#pods, async (site) => (await livePods(site)).items);
   }
 
   /** East is primary, west follows, and both policies are there. */
@@ -84,6 +88,8 @@ export class MovingApplication {
     for (const cache of Object.values(application.#pods)) cache.start(application.#stop.signal);
     application.#writing = application.#write();
     await application.#complete();
+    // Both sites began with a pod.
+    application.overlaps.begin();
     return application;
   }
 
