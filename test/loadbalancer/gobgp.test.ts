@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { gobgpBinaries } from "../../lab/gobgp/binaries.ts";
 import { GobgpPeer, type LearnedRoute } from "../../lab/gobgp/gobgp-peer.ts";
-import { progressOn } from "../../lab/progress.ts";
+import { silent } from "../../lab/progress.ts";
 import { decideBgp } from "../../src/loadbalancer/announcement/bgp-decision.ts";
 import type { Advertised } from "../../src/loadbalancer/announcement/decision.ts";
 import { PoolIndex } from "../../src/loadbalancer/config/pool-index.ts";
@@ -34,7 +34,7 @@ describe.each(FRR_RELEASES)("GoBGP receives from our FRR %s", (version) => {
   const others: GobgpPeer[] = [];
 
   beforeAll(async () => {
-    const binaries = await gobgpBinaries(progressOn(process.stderr));
+    const binaries = await gobgpBinaries(silent);
     directory = await mkdtemp(join(tmpdir(), "plumbline-gobgp-"));
     frr = await frrInNamespace({ version, bgpPort: 0 });
     namespaces = createNamespaces(2);
@@ -54,7 +54,7 @@ describe.each(FRR_RELEASES)("GoBGP receives from our FRR %s", (version) => {
       const neighbor = { address: `10.255.${net}.1`, asn: OWN_ASN, ...(index === 1 && { password: "s3cret" }) };
       others.push(await GobgpPeer.start({ binaries, netns, directory: own, asn, routerId: `10.255.${net}.2`, neighbor }));
     }
-  }, 600_000);
+  });
   afterAll(async () => {
     await Promise.all(others.map((other) => other.stop()));
     await frr.stop();

@@ -1,5 +1,6 @@
 import type { TestProject } from "vitest/node";
 import { frr10 } from "../../lab/frr/frr10.ts";
+import { gobgpBinaries } from "../../lab/gobgp/binaries.ts";
 import { helmBinary } from "../../lab/helm/binary.ts";
 import { selectKernel } from "../../lab/kernel/select.ts";
 import { kubeBinaries } from "../../lab/kube/binary.ts";
@@ -24,6 +25,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   await csiAddonsController("0.12", progressOn(process.stderr));
   await fluxBinaries(progressOn(process.stderr));
   await frr10(progressOn(process.stderr));
+  await gobgpBinaries(progressOn(process.stderr));
   const directory = await memoryDirectory("test");
   const etcd = await startEtcd(binaries, directory.path);
   project.provide("lab", { directory: directory.path, etcd: etcd.url });
