@@ -26,7 +26,7 @@ const { signal } = new AbortController();
 export const bench = defineBench({
   // An L3VNI and an L2VNI with a gateway in every VRF; each Service has a pod on the node.
   full: { runs: 5, vrfs: 50, services: 1_000, warmMs: 30_000, idleMs: 60_000 },
-  tiny: { runs: 1, vrfs: 1, services: 2, warmMs: 20_000, idleMs: 5_000 },
+  tiny: { runs: 1, vrfs: 1, services: 2, warmMs: 5_000, idleMs: 5_000 },
   async run({ runs, vrfs, services, warmMs, idleMs }, say) {
     const memory = await memoryDirectory("bench");
     await using ending = new AsyncDisposableStack();
@@ -47,7 +47,7 @@ export const bench = defineBench({
     await using agent = await Watched.start(lab.host(NODE), [...flags, lab.program, "agent", ...options]);
     await untilAllIsUp(lab, { vnis: 2 * vrfs, services });
     say(`${2 * vrfs} VNIs are up and ${services} services are announced`);
-    await sleep(warmMs);
+    await untilQuiet(lab, warmMs);
 
     const figures: Figures[] = [];
     for (let run = 0; run < runs; run++) {
@@ -109,6 +109,15 @@ async function idle(lab: RouterLab, agent: Watched, node: readonly string[], idl
     rss: await agent.residentMiB(),
     bareRss: await bare.residentMiB(),
   };
+}
+
+/** Returns when the agent has written no status for so long, or after four times as long: then the figures show that it still writes. */
+async function untilQuiet(lab: RouterLab, quietMs: number): Promise<void> {
+  using written = new WriteCounter(await addressOf(lab));
+  let [counted, since] = [written.statuses, performance.now()];
+  for (const deadline = since + 4 * quietMs; performance.now() < Math.min(since + quietMs, deadline); await sleep(100)) {
+    if (written.statuses !== counted) [counted, since] = [written.statuses, performance.now()];
+  }
 }
 
 async function addressOf({ api }: RouterLab): Promise<string> {
