@@ -55,6 +55,15 @@ async function statesOf(name: string): Promise<object[]> {
   return items.flatMap(({ ends }) => ends.map(({ state }) => state));
 }
 
+/** The answers to pings from one client to the other on their segment, in the order in which they arrive. */
+async function answersTo(pings: number): Promise<{ sequence: number; ms: number }[]> {
+  const { stdout } = await exec("client2", "ping", "-c", String(pings), "-i", "0.02", "-W", "2", "10.30.0.2");
+  return [...stdout.matchAll(/icmp_seq=(\d+) .*time=([\d.]+) ms/g)].map(([, sequence, ms]) => ({
+    sequence: Number(sequence),
+    ms: Number(ms),
+  }));
+}
+
 /** Who answers for the address of the service `wiki`. */
 async function wikiMac(client: string): Promise<string | undefined> {
   const { stdout } = await exec(client, "arping", "-f", "-w", "5", "-I", "lan0", "10.30.0.100");
@@ -107,6 +116,30 @@ test("a small MTU drops large packets only", async () => {
   await expect.poll(() => shopPasses(SMALL), EVENTUALLY).toBe(true);
   for (const name of ["node1-tor", "node1-tor2"]) expect(await lab("link", name, "--clear")).toMatchObject({ code: 0 });
   await expect.poll(() => shopPasses(LARGE), EVENTUALLY).toBe(true);
+});
+
+test("the delay of a link counts in each direction", async () => {
+  await expect.poll(() => answersTo(1), EVENTUALLY).toHaveLength(1);
+  expect(await lab("link", "client2-lan", "--delay", "100ms")).toMatchObject({ code: 0 });
+  const answers = await answersTo(8);
+  expect(answers).toHaveLength(8);
+  expect(answers.filter(({ ms }) => ms < 200)).toEqual([]);
+});
+
+// By chance all or none of them would be lost once in a hundred million runs, and none would be overtaken as rarely.
+test("a link with partial loss drops some packets and not others", async () => {
+  expect(await lab("link", "client2-lan", "--loss", "50%")).toMatchObject({ code: 0 });
+  const answers = await answersTo(64);
+  expect(answers.length).toBeGreaterThan(0);
+  expect(answers.length).toBeLessThan(64);
+});
+
+test("a link that reorders lets later packets overtake earlier ones and loses none", async () => {
+  expect(await lab("link", "client2-lan", "--delay", "300ms", "--reorder", "50%")).toMatchObject({ code: 0 });
+  const sequence = (await answersTo(64)).map((answer) => answer.sequence);
+  expect(sequence.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 64 }, (_, n) => n + 1));
+  expect(sequence).not.toEqual(sequence.toSorted((a, b) => a - b));
+  expect(await lab("link", "client2-lan", "--clear")).toMatchObject({ code: 0 });
 });
 
 test("what is set on a link replaces what was, at both ends", async () => {
