@@ -1,4 +1,4 @@
-import { ENOUGH, LOSSES, type PairId, type PathLoss, type ProbeResult } from "./pairs.ts";
+import { ENOUGH, LOSSES, type MeasuredPath, type PairId, type PathLoss, type ProbeResult } from "./pairs.ts";
 
 const SMALL_DATAGRAM = 100;
 export const TRAIN = 10;
@@ -42,6 +42,12 @@ function isTrain({ where, size }: PairId): boolean {
 
 export function trainsSince(trains: Trains, peer: number, since: number): PathLoss {
   return sum((trains.get(peer) ?? []).filter(({ at }) => at >= since));
+}
+
+/** Trains without any answer are left out: they say nothing of loss. */
+export function answeredTrainsSince(trains: Trains, peer: number, since: number): MeasuredPath {
+  const answered = (trains.get(peer) ?? []).filter(({ at, lost, sent }) => at >= since && lost < sent);
+  return { ...sum(answered), from: answered[0]?.at };
 }
 
 /** The loss of a path, and when it began; undefined where it may be chance. A train without any answer is no loss: other probes tell why. */

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { judge, observe, type PairStates, type ProbeResult, STALE_MS, suspectSince } from "./pairs.ts";
+import { judge, type MeasuredPath, observe, type PairStates, type ProbeResult, STALE_MS, suspectSince } from "./pairs.ts";
 
 const pair = { peer: 2, where: 110, size: 64 } as const;
 const other = { peer: 2, where: 111, size: 64 } as const;
@@ -16,9 +16,10 @@ const lacking = (seconds: number, about: Pick<ProbeResult, "peer" | "where" | "s
   lacksRoute: true,
 });
 const after = (...results: ProbeResult[]): PairStates => observe(new Map(), results);
-const CLEAN = { lost: 0, sent: 20 };
-const DEAD = { lost: 20, sent: 20 };
-const judged = (states: PairStates, seconds: number, { path = CLEAN } = {}) =>
+const CLEAN = { lost: 0, sent: 20, from: 0 };
+/** No train was answered. */
+const DEAD = { lost: 0, sent: 0, from: undefined };
+const judged = (states: PairStates, seconds: number, { path = CLEAN }: { path?: MeasuredPath } = {}) =>
   judge(states, pair, { now: seconds * 1000, liveSince: () => 0, path: () => path });
 
 test("an answered probe is ok, one lost probe after it is still ok and is probed again", () => {
@@ -38,15 +39,41 @@ test("three lost in a row fail if the peer answers another probe that was sent s
 
 test("has no result before the path has been measured", () => {
   const lost = after(at(0, true), at(10, false), at(11, false), at(12, false), at(12, true, udp));
-  expect(judged(lost, 13, { path: { lost: 0, sent: 10 } })).toEqual({ state: "ok" });
+  expect(judged(lost, 13, { path: { lost: 0, sent: 10, from: 0 } })).toEqual({ state: "ok" });
   expect(judged(lost, 13)).toMatchObject({ state: "failing" });
 });
 
 test("on a path that loses every third packet, three losses in a row do not fail, and a dozen do", () => {
-  const path = { lost: 7, sent: 20 };
+  const path = { lost: 7, sent: 20, from: 0 };
   const lost = [at(0, true), ...Array.from({ length: 16 }, (_, second) => at(10 + second, false))];
   expect(judged(after(...lost.slice(0, 4)), 13, { path })).toEqual({ state: "ok" });
   expect(judged(after(...lost), 26, { path })).toMatchObject({ state: "failing", why: "answersElsewhere" });
+});
+
+const seconds = (from: number, to: number) => Array.from({ length: to - from }, (_, second) => from + second);
+
+test("a dead VNI fails after twenty losses if another VNI is answered all the time, although no train is", () => {
+  const results = seconds(10, 32).flatMap((second) => [at(second, false), at(second, true, other)]);
+  expect(judged(after(at(0, true), ...results.slice(0, 38)), 30, { path: DEAD })).toEqual({ state: "ok" });
+  expect(judged(after(at(0, true), ...results), 32, { path: DEAD })).toEqual({
+    state: "failing",
+    since: 10_000,
+    why: "answersElsewhere",
+  });
+});
+
+test("losses from before the peer answered anything again do not count", () => {
+  const restarting = seconds(10, 40).flatMap((second) => [at(second, false), at(second, false, other)]);
+  const back = after(at(0, true), ...restarting, at(40, true, other), at(40, false));
+  expect(judged(back, 41, { path: { lost: 0, sent: 20, from: 39_000 } })).toEqual({ state: "unknown", since: 10_000 });
+  expect(judged(back, 41, { path: DEAD })).toEqual({ state: "unknown", since: 10_000 });
+  expect(judged(observe(back, [at(41, false)]), 42, { path: { lost: 0, sent: 30, from: 39_000 } })).toMatchObject({ state: "failing" });
+});
+
+test("an answer that is older than three intervals is not ok, whatever the path is like", () => {
+  const lost = after(at(0, true), ...seconds(10, 40).map((second) => at(second, false)), at(39, true, other));
+  expect(judged(lost, 31, { path: { lost: 18, sent: 20, from: 0 } })).toEqual({ state: "unknown", since: 10_000 });
+  expect(judged(after(at(0, true), at(40, false)), 41)).toEqual({ state: "unknown", since: 40_000 });
 });
 
 test("an agent that restarts answers nothing but pings: its last answer counts for three intervals", () => {

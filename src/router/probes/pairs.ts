@@ -23,18 +23,32 @@ export const ENOUGH = 20;
 /** How unlikely a row of losses must be on a path that loses packets anyway: there are hundreds of pairs, and a row may begin each second. */
 const CHANCE = 1e-6;
 
+/** How many losses in a row are no chance where no train is answered: half of the packets may be lost there. */
+const UNMEASURED_LOSSES = 20;
+/** More than are needed on any path. */
+const MOST_LOSSES = 200;
+
 /** Of datagrams from VTEP to VTEP. */
 export interface PathLoss {
   readonly lost: number;
   readonly sent: number;
 }
 
+/** Of the trains that had an answer, and when the first of them was sent. */
+export interface MeasuredPath extends PathLoss {
+  readonly from: number | undefined;
+}
+
 interface Series {
   readonly at: number;
   readonly answeredAt: number | undefined;
+  /** When the first of the answers in a row was sent. */
+  readonly answeredFrom: number | undefined;
   /** Losses in a row, and when the first of them was sent. */
   readonly losses: number;
   readonly since: number;
+  /** When they were sent: the last of them. */
+  readonly lostAt: readonly number[];
   /** Since when the peer's answers say that it lacks our EVPN routes. */
   readonly lacksRouteSince: number | undefined;
 }
@@ -63,13 +77,22 @@ export function observe(states: PairStates, results: readonly ProbeResult[]): Pa
   for (const result of results) {
     const { at, answered, lacksRoute } = result;
     const before = next.get(keyOf(result));
-    const { losses, since } = before && before.losses > 0 ? before : { losses: 0, since: at };
-    const lacksRouteSince = before?.lacksRouteSince;
+    const { losses, since, lostAt } = before && before.losses > 0 ? before : { losses: 0, since: at, lostAt: [] };
+    const { lacksRouteSince, answeredAt } = before ?? {};
+    const answeredFrom = losses === 0 ? (before?.answeredFrom ?? at) : at;
     next.set(
       keyOf(result),
       answered
-        ? { at, answeredAt: at, losses: 0, since: at, lacksRouteSince: lacksRoute && (lacksRouteSince ?? at) }
-        : { at, answeredAt: before?.answeredAt, losses: losses + 1, since, lacksRouteSince },
+        ? { at, answeredAt: at, answeredFrom, losses: 0, since: at, lostAt: [], lacksRouteSince: lacksRoute && (lacksRouteSince ?? at) }
+        : {
+            at,
+            answeredAt,
+            answeredFrom: undefined,
+            losses: losses + 1,
+            since,
+            lostAt: [...lostAt.slice(1 - MOST_LOSSES), at],
+            lacksRouteSince,
+          },
     );
   }
   return next;
@@ -92,11 +115,11 @@ export interface JudgeOptions {
   /** Since when the peer's agent is alive, by its Lease. */
   readonly liveSince: (peer: number) => number | undefined;
   /** The trains of datagrams to the peer since then. */
-  readonly path: (peer: number, since: number) => PathLoss;
+  readonly path: (peer: number, since: number) => MeasuredPath;
 }
 
 /**
- * Whether a pair works. An agent that restarts answers nothing, and that is no fault: a pair fails if the peer answers another probe that was sent later, if
+ * Whether a pair works. An agent that restarts answers nothing, and that is no fault: a pair fails if it loses probes while the peer answers others, if
  * even the peer's kernel does not answer, or if nothing is answered for a minute although the peer's agent is alive all the time. On a path that loses packets more
  * have to be lost in a row: the loss is the fault, and not the VNI.
  */
@@ -104,27 +127,29 @@ export function judge(states: PairStates, pair: PairId, { now, liveSince, path }
   const series = states.get(keyOf(pair));
   if (!series) return { state: "pending" };
   if (now - series.at > STALE_MS) return { state: "unknown", since: series.at };
-  const { since, losses } = series;
+  const { since, losses, lostAt } = series;
   const notYet = withoutLosses(series, now);
   if (losses < LOSSES) return lackingVerdict(series, now) ?? notYet;
   const others = seriesOf(states, pair.peer).filter(([key]) => key !== keyOf(pair));
   const trains = path(pair.peer, since);
-  const answersElsewhere =
-    trains.lost < trains.sent ||
-    others.some(([key, { answeredAt }]) => !key.includes(" ping ") && answeredAt !== undefined && answeredAt >= since);
-  if (answersElsewhere) return losses >= lossesBeyondChance(trains) ? { state: "failing", since, why: "answersElsewhere" } : notYet;
+  const answering = others.filter(([key, { answeredAt }]) => !key.includes(" ping ") && answeredAt !== undefined && answeredAt >= since);
+  if (trains.from !== undefined || answering.length > 0) {
+    // Before it answered anything it may have restarted.
+    const from = trains.from ?? Math.min(...answering.map(([, { answeredFrom }]) => answeredFrom ?? Infinity));
+    const enough = trains.from === undefined ? UNMEASURED_LOSSES : lossesBeyondChance(trains);
+    return lostAt.filter((at) => at >= from).length >= enough ? { state: "failing", since, why: "answersElsewhere" } : notYet;
+  }
   const ping = others.find(([key]) => key.includes(" ping "))?.[1];
   if (ping && ping.losses >= LOSSES) return { state: "failing", since, why: "noPath" };
   const live = liveSince(pair.peer);
   if (live !== undefined && now - Math.max(since, live) > UNANSWERED_MS) return { state: "failing", since, why: "noAnswer" };
-  const isFresh = now - (series.answeredAt ?? since) <= STALE_MS && series.lacksRouteSince === undefined;
-  return isFresh ? notYet : { state: "unknown", since };
+  return notYet.state === "ok" && series.lacksRouteSince !== undefined ? { state: "unknown", since } : notYet;
 }
 
 /** The last answer counts for three intervals, and so long a new pair may take for its first. */
-function withoutLosses({ answeredAt, since, losses }: Series, now: number): Verdict {
-  if (answeredAt !== undefined || losses === 0) return { state: "ok" };
-  return now - since > STALE_MS ? { state: "unknown", since } : { state: "pending" };
+function withoutLosses({ answeredAt, since }: Series, now: number): Verdict {
+  if (now - (answeredAt ?? since) > STALE_MS) return { state: "unknown", since };
+  return answeredAt === undefined ? { state: "pending" } : { state: "ok" };
 }
 
 /** Not at once: all who lack our routes have to say so first, or else the one who was first would look like the one at fault. */

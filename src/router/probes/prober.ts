@@ -3,7 +3,18 @@ import type { Runnable } from "../../kube/controller/controller.ts";
 import type { Log } from "../../kube/log.ts";
 import { sleep } from "../../util/sleep.ts";
 import { ENOUGH, judge, keyOf, observe, type PairStates, type ProbeResult, retain, type Verdict } from "./pairs.ts";
-import { lossOf, lossPercents, observeTrains, percentOf, requiredSize, SMALLER, type Trains, trainsSince, vtepPairs } from "./datagrams.ts";
+import {
+  answeredTrainsSince,
+  lossOf,
+  lossPercents,
+  observeTrains,
+  percentOf,
+  requiredSize,
+  SMALLER,
+  type Trains,
+  trainsSince,
+  vtepPairs,
+} from "./datagrams.ts";
 import { peersOf } from "./peers.ts";
 import { probeMac, ProbeRoutes } from "./probe-routes.ts";
 import { ProbeSocket } from "./probe-socket.ts";
@@ -120,7 +131,7 @@ export class OverlayProber implements Runnable {
     const liveSince = (peer: number) => this.#liveSince.get(peer);
     const required = requiredSize(inputs);
     const pairs = [...this.#pairs(inputs), ...this.#vtepPeers(inputs).flatMap((peer) => vtepPairs(peer, required))];
-    const path = (peer: number, since: number) => trainsSince(this.#trains, peer, since);
+    const path = (peer: number, since: number) => answeredTrainsSince(this.#trains, peer, since);
     const judged = pairs.flatMap(({ peer, where, size }) => {
       const node = inputs.peers.get(peer)?.node;
       if (node === undefined) return [];

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { lossOf, lossPercents, observeTrains, type Trains, trainSizes } from "./datagrams.ts";
+import { answeredTrainsSince, lossOf, lossPercents, observeTrains, type Trains, trainSizes } from "./datagrams.ts";
 import { observe, type PairId, type ProbeResult } from "./pairs.ts";
 import type { LocalVni, Pair } from "./prober.ts";
 import { isComplete, planTick, SLOTS } from "./tick.ts";
@@ -110,6 +110,11 @@ test("a path is lossy if two trains lost packets, and one in twenty in total", (
 test("trains without any answer are no loss", () => {
   expect(lossOf(after(0, 0, 5, 10, 10, 10), 2)).toBeUndefined();
   expect(lossOf(after(0, 0, 3, 10, 3), 2)).toEqual({ lost: 6, sent: 40, since: 2_000 });
+});
+
+test("the path is measured by the trains that have an answer", () => {
+  expect(answeredTrainsSince(after(10, 10, 3, 10, 0), 2, 1_000)).toEqual({ lost: 3, sent: 20, from: 2_000 });
+  expect(answeredTrainsSince(after(0, 10, 10), 2, 1_000)).toEqual({ lost: 0, sent: 0, from: undefined });
 });
 
 test("a reported percentage stays until the loss changes", () => {
