@@ -1,4 +1,4 @@
-import { observeTrains, type Trains, trainsSince } from "../src/router/probes/datagrams.ts";
+import { answeredTrainsSince, observeTrains, type Trains } from "../src/router/probes/datagrams.ts";
 import { judge, observe, type PairId, type PairStates, type ProbeResult, STALE_MS } from "../src/router/probes/pairs.ts";
 import { peersOf, turnsForAllPairs } from "../src/router/probes/peers.ts";
 import type { LocalVni, Pair } from "../src/router/probes/prober.ts";
@@ -90,7 +90,7 @@ function secondsUntilFound({ vnis, pairs, vtepPeers }: Agent, cut: number, from:
     const results = underway.length > WAIT_TICKS ? (underway.shift() ?? []) : [];
     states = observe(states, results);
     trains = observeTrains(trains, results, now);
-    const options = { now, liveSince: () => 0, path: (peer: number, since: number) => trainsSince(trains, peer, since) };
+    const options = { now, liveSince: () => 0, path: (peer: number, since: number) => answeredTrainsSince(trains, peer, since) };
     const isFound = pairs.some((pair) => {
       const verdict = pair.where === cut ? judge(states, pair, options) : undefined;
       return verdict?.state === "failing" && isComplete(pair, verdict.since, pairs, states, now);
