@@ -15,6 +15,7 @@ import {
   trainsSince,
   vtepPairs,
 } from "./datagrams.ts";
+import { choosePairs, type FramePair, type PairChoice, SMALL_FRAME } from "./pair-choice.ts";
 import { peersOf } from "./peers.ts";
 import { probeMac, ProbeRoutes } from "./probe-routes.ts";
 import { ProbeSocket } from "./probe-socket.ts";
@@ -72,7 +73,6 @@ const REFRESH_MS = 5_000;
 const WAIT_MS = 2_000;
 /** The rotating peer changes after this many intervals. */
 const TURN_INTERVALS = 3;
-const SMALL_FRAME = 64;
 
 export interface Pair {
   readonly peer: number;
@@ -102,8 +102,7 @@ export class OverlayProber implements Runnable {
   /** The process, and the namespace that it was started in. */
   #running: { readonly namespace: string; readonly stop: AbortController; readonly ended: Promise<void> } | undefined;
   #refreshAt = 0;
-  /** The pairs of these inputs in this turn: 100 VNIs of 500 nodes take a while to order. */
-  #chosen: { inputs: ProbeInputs; turn: number; pairs: (Pair & { size: number })[] } | undefined;
+  #choice: PairChoice | undefined;
   #states: PairStates = new Map();
   #trains: Trains = new Map();
   /** Percent, by peer. */
@@ -130,7 +129,7 @@ export class OverlayProber implements Runnable {
     const now = performance.now();
     const liveSince = (peer: number) => this.#liveSince.get(peer);
     const required = requiredSize(inputs);
-    const pairs = [...this.#pairs(inputs), ...this.#vtepPeers(inputs).flatMap((peer) => vtepPairs(peer, required))];
+    const pairs = [...this.#pairs, ...this.#vtepPeers(inputs).flatMap((peer) => vtepPairs(peer, required))];
     const path = (peer: number, since: number) => answeredTrainsSince(this.#trains, peer, since);
     const judged = pairs.flatMap(({ peer, where, size }) => {
       const node = inputs.peers.get(peer)?.node;
@@ -184,6 +183,7 @@ export class OverlayProber implements Runnable {
       const started = performance.now();
       try {
         await this.#refresh(signal);
+        this.#choose();
         await this.#startOrStop(signal);
         if (this.#inputs && this.#socket.isReady) await this.#oneTick(this.#inputs, signal);
         else this.#noteChange();
@@ -212,12 +212,11 @@ export class OverlayProber implements Runnable {
 
   async #oneTick(inputs: ProbeInputs, signal: AbortSignal): Promise<void> {
     this.#tick += 1;
-    await this.#routes.prepare(inputs, this.#pairs(inputs), signal);
+    await this.#routes.prepare(inputs, this.#pairs, signal);
     const now = performance.now();
     const slot = this.#tick % SLOTS;
-    const pairs = this.#pairs(inputs);
     const vtepPeers = this.#vtepPeers(inputs);
-    const plan = planTick({ inputs, pairs, vtepPeers, states: this.#states, trains: this.#trains, slot, now });
+    const plan = planTick({ inputs, pairs: this.#pairs, vtepPeers, states: this.#states, trains: this.#trains, slot, now });
     const vtepOf = (peer: number) => inputs.peers.get(peer)?.vtep;
     const lines = plan.frames.map(({ peer, vni }) => {
       const mac = macOf(inputs, vni, peer).replaceAll(":", "");
@@ -234,17 +233,13 @@ export class OverlayProber implements Runnable {
     });
   }
 
-  #pairs(inputs: ProbeInputs): (Pair & { size: number })[] {
+  get #pairs(): readonly FramePair[] {
+    return this.#choice?.pairs ?? [];
+  }
+
+  #choose(): void {
     const turn = Math.floor(this.#tick / (SLOTS * TURN_INTERVALS));
-    if (this.#chosen?.inputs !== inputs || this.#chosen.turn !== turn) {
-      const pairs = inputs.vnis.flatMap((vni) =>
-        peersOf(inputs.index, inputs.members.get(vni.vni) ?? [], vni.vni, turn)
-          .filter((peer) => inputs.peers.has(peer))
-          .map((peer) => ({ peer, where: vni.vni, vni, size: SMALL_FRAME })),
-      );
-      this.#chosen = { inputs, turn, pairs };
-    }
-    return this.#chosen.pairs;
+    this.#choice = this.#inputs && choosePairs(this.#inputs, turn, this.#choice, this.#states);
   }
 
   #vtepPeers({ index, peers }: ProbeInputs): number[] {
@@ -253,11 +248,11 @@ export class OverlayProber implements Runnable {
 
   #forget(inputs: ProbeInputs): void {
     const peers = this.#vtepPeers(inputs);
-    const keys = [...this.#pairs(inputs).map(keyOf), ...peers.flatMap((peer) => vtepPairs(peer, requiredSize(inputs)).map(keyOf))];
+    const keys = [...this.#pairs.map(keyOf), ...peers.flatMap((peer) => vtepPairs(peer, requiredSize(inputs)).map(keyOf))];
     for (const peer of peers) for (const size of SMALLER) keys.push(keyOf({ peer, where: "udp", size }));
     const suspects = [...this.#states].filter(([key, { losses }]) => losses > 0 && / (?:ping|udp) /.test(key)).map(([key]) => key);
     this.#states = retain(this.#states, new Set([...keys, ...suspects]));
-    const probed = new Set([...peers, ...this.#pairs(inputs).map(({ peer }) => peer)]);
+    const probed = new Set([...peers, ...this.#pairs.map(({ peer }) => peer)]);
     this.#trains = new Map([...this.#trains].filter(([peer]) => probed.has(peer)));
   }
 
