@@ -90,7 +90,12 @@ function secondsUntilFound({ vnis, pairs, vtepPeers }: Agent, cut: number, from:
     const results = underway.length > WAIT_TICKS ? (underway.shift() ?? []) : [];
     states = observe(states, results);
     trains = observeTrains(trains, results, now);
-    const options = { now, liveSince: () => 0, path: (peer: number, since: number) => answeredTrainsSince(trains, peer, since) };
+    const options = {
+      now,
+      wantedSince: () => 0,
+      liveSince: () => 0,
+      path: (peer: number, since: number) => answeredTrainsSince(trains, peer, since),
+    };
     const isFound = pairs.some((pair) => {
       const verdict = pair.where === cut ? judge(states, pair, options) : undefined;
       return verdict?.state === "failing" && isComplete(pair, verdict.since, pairs, states, now);

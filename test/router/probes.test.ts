@@ -1,5 +1,6 @@
-import { execFileSync } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { generateKeyPairSync } from "node:crypto";
+import { once } from "node:events";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { readLinks } from "../../src/hostnet/snapshot.ts";
 import { createLog } from "../../src/kube/log.ts";
@@ -21,8 +22,9 @@ let nodes: { netns: string; prober: OverlayProber }[];
 let history: string[][][];
 /** By node, the peers whose EVPN routes it lacks, by VNI. */
 let lacking: ReadonlyMap<number, readonly number[]>[];
-let stop: AbortController;
-let running: Promise<unknown>;
+let stops: AbortController[];
+let running: Promise<void>[];
+let keys: readonly SigningKey[];
 
 const vtep = (index: number) => `192.0.2.${index + 1}`;
 const bridge = (netns: string, ...args: string[]) => execFileSync("bridge", ["-n", netns, ...args], { encoding: "utf8" });
@@ -59,21 +61,33 @@ beforeEach(async () => {
       }
     }
   }
-  stop = new AbortController();
-  const keys = names.map(signingKey);
+  keys = names.map(signingKey);
   history = names.map(() => []);
   lacking = [];
-  nodes = names.map((netns, index) => ({ netns, prober: proberOf(index, netns, keys) }));
-  running = Promise.all(nodes.map(({ prober }) => prober.run(stop.signal)));
+  nodes = names.map((netns, index) => ({ netns, prober: proberOf(index, netns) }));
+  stops = nodes.map(() => new AbortController());
+  running = nodes.map(({ prober }, index) => prober.run(stops[index]?.signal ?? AbortSignal.abort()));
 });
 
 afterEach(async () => {
-  stop.abort();
-  await running;
+  for (const stop of stops) stop.abort();
+  await Promise.all(running);
   await namespaces.remove();
 });
 
-function proberOf(index: number, netns: string, keys: readonly SigningKey[]): OverlayProber {
+/** An agent that restarts; `meanwhile` runs while it is down. */
+async function restart(index: number, meanwhile: () => Promise<void>): Promise<void> {
+  stops[index]?.abort();
+  await running[index];
+  await meanwhile();
+  const { netns = "" } = nodes[index] ?? {};
+  const prober = proberOf(index, netns);
+  nodes[index] = { netns, prober };
+  const stop = (stops[index] = new AbortController());
+  running[index] = prober.run(stop.signal);
+}
+
+function proberOf(index: number, netns: string): OverlayProber {
   return new OverlayProber({
     netns,
     log: createLog({ level: process.env["PROBE_LOG"] ? "info" : "silent" }),
@@ -190,6 +204,21 @@ describe("probes of three nodes with two VNIs", () => {
     }, EVENTUALLY);
   });
 
+  test("are not observed on the underlay while another program has the probe port, and are once it has left", async () => {
+    await allAnswered();
+    const { netns = "" } = nodes[1] ?? {};
+    const script = `import socket, time\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\ns.bind(("${vtep(1)}", 47890))\nprint(flush=True)\ntime.sleep(600)`;
+    let other: ChildProcess | undefined;
+    await restart(1, async () => {
+      other = spawn("nsenter", [`--net=/run/netns/${netns}`, "python3", "-c", script], { stdio: ["ignore", "pipe", "inherit"] });
+      await once(other.stdout ?? other, "data");
+    });
+    await vi.waitFor(() => expect(report(1)).toMatchObject({ failing: [], pending: 0, unknown: 2 * 2 }), EVENTUALLY);
+    expect(failing(0)).toEqual([]);
+    other?.kill();
+    await allAnswered();
+  });
+
   test("report a node that does not answer at all", async () => {
     await allAnswered();
     ip(namespaces.names[0] ?? "", "link set p1 down");
@@ -209,9 +238,9 @@ test("flood entries that the kernel lost are added again, and no others", async 
       .toSorted();
   const before = entries();
   const lists = [{ vxlan: "vni110", vteps: [vtep(1), vtep(2)] }];
-  expect(await repairFloodEntries(netns, lists, stop.signal)).toEqual([]);
+  expect(await repairFloodEntries(netns, lists, AbortSignal.timeout(60_000))).toEqual([]);
   bridge(netns, "fdb", "del", "00:00:00:00:00:00", "dev", "vni110", "dst", vtep(2), "self");
   expect(entries()).not.toEqual(before);
-  expect(await repairFloodEntries(netns, lists, stop.signal)).toEqual([`vni110 ${vtep(2)}`]);
+  expect(await repairFloodEntries(netns, lists, AbortSignal.timeout(60_000))).toEqual([`vni110 ${vtep(2)}`]);
   expect(entries()).toEqual(before);
 });

@@ -20,7 +20,7 @@ const CLEAN = { lost: 0, sent: 20, from: 0 };
 /** No train was answered. */
 const DEAD = { lost: 0, sent: 0, from: undefined };
 const judged = (states: PairStates, seconds: number, { path = CLEAN }: { path?: MeasuredPath } = {}) =>
-  judge(states, pair, { now: seconds * 1000, liveSince: () => 0, path: () => path });
+  judge(states, pair, { now: seconds * 1000, wantedSince: () => 0, liveSince: () => 0, path: () => path });
 
 test("an answered probe is ok, one lost probe after it is still ok and is probed again", () => {
   expect(judged(after(at(0, true)), 1)).toEqual({ state: "ok" });
@@ -62,6 +62,12 @@ test("a dead VNI fails after twenty losses if another VNI is answered all the ti
   });
 });
 
+test("datagrams of which none is answered are unknown while frames are: loss and size are not observed", () => {
+  const results = seconds(10, 50).flatMap((second) => [at(second, false, udp), at(second, true)]);
+  const options = { wantedSince: () => 0, liveSince: () => 0, path: () => DEAD };
+  expect(judge(after(at(0, true, udp), ...results), udp, { now: 50_000, ...options })).toEqual({ state: "unknown", since: 10_000 });
+});
+
 test("losses from before the peer answered anything again do not count", () => {
   const restarting = seconds(10, 40).flatMap((second) => [at(second, false), at(second, false, other)]);
   const back = after(at(0, true), ...restarting, at(40, true, other), at(40, false));
@@ -86,14 +92,20 @@ test("an agent that restarts answers nothing but pings: its last answer counts f
 
 test("a new pair is pending for three intervals, probed or not", () => {
   expect(judged(new Map(), 5)).toEqual({ state: "pending" });
+  expect(judged(new Map(), 31)).toEqual({ state: "unknown", since: 0 });
   const lost = after(...Array.from({ length: 40 }, (_, second) => [at(second, false), at(second, true, ping)]).flat());
   expect(judged(after(at(0, false)), 1)).toEqual({ state: "pending" });
-  expect(judge(lost, pair, { now: 30_000, liveSince: () => undefined, path: () => DEAD })).toEqual({ state: "pending" });
-  expect(judge(lost, pair, { now: 40_000, liveSince: () => undefined, path: () => DEAD })).toEqual({ state: "unknown", since: 0 });
+  expect(judge(lost, pair, { now: 30_000, wantedSince: () => 0, liveSince: () => undefined, path: () => DEAD })).toEqual({
+    state: "pending",
+  });
+  expect(judge(lost, pair, { now: 40_000, wantedSince: () => 0, liveSince: () => undefined, path: () => DEAD })).toEqual({
+    state: "unknown",
+    since: 0,
+  });
 });
 
 const judgeOnly = (results: readonly ProbeResult[], live: number | undefined) =>
-  judge(after(...results), pair, { now: 70_000, liveSince: () => live, path: () => DEAD });
+  judge(after(...results), pair, { now: 70_000, wantedSince: () => 0, liveSince: () => live, path: () => DEAD });
 
 test("a peer that answers pings and nothing else fails after a minute, if its agent is alive for so long", () => {
   const silent = Array.from({ length: 70 }, (_, second) => [at(second, false), at(second, true, ping)]).flat();

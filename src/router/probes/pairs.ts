@@ -112,6 +112,8 @@ export function isDecided(states: PairStates, pair: PairId, since: number): bool
 
 export interface JudgeOptions {
   readonly now: number;
+  /** Since when a pair that has no result yet is to be probed. */
+  readonly wantedSince: (pair: PairId) => number;
   /** Since when the peer's agent is alive, by its Lease. */
   readonly liveSince: (peer: number) => number | undefined;
   /** The trains of datagrams to the peer since then. */
@@ -123,9 +125,12 @@ export interface JudgeOptions {
  * even the peer's kernel does not answer, or if nothing is answered for a minute although the peer's agent is alive all the time. On a path that loses packets more
  * have to be lost in a row: the loss is the fault, and not the VNI.
  */
-export function judge(states: PairStates, pair: PairId, { now, liveSince, path }: JudgeOptions): Verdict {
+export function judge(states: PairStates, pair: PairId, { now, wantedSince, liveSince, path }: JudgeOptions): Verdict {
   const series = states.get(keyOf(pair));
-  if (!series) return { state: "pending" };
+  if (!series) {
+    const since = wantedSince(pair);
+    return now - since > STALE_MS ? { state: "unknown", since } : { state: "pending" };
+  }
   if (now - series.at > STALE_MS) return { state: "unknown", since: series.at };
   const { since, losses, lostAt } = series;
   const notYet = withoutLosses(series, now);
@@ -136,7 +141,7 @@ export function judge(states: PairStates, pair: PairId, { now, liveSince, path }
   if (trains.from !== undefined || answering.length > 0) {
     // Before it answered anything it may have restarted.
     const from = trains.from ?? Math.min(...answering.map(([, { answeredFrom }]) => answeredFrom ?? Infinity));
-    const enough = trains.from === undefined ? UNMEASURED_LOSSES : lossesBeyondChance(trains);
+    const enough = trains.from === undefined ? unmeasuredLosses(pair) : lossesBeyondChance(trains);
     return lostAt.filter((at) => at >= from).length >= enough ? { state: "failing", since, why: "answersElsewhere" } : notYet;
   }
   const ping = others.find(([key]) => key.includes(" ping "))?.[1];
@@ -155,6 +160,11 @@ function withoutLosses({ answeredAt, since }: Series, now: number): Verdict {
 /** Not at once: all who lack our routes have to say so first, or else the one who was first would look like the one at fault. */
 function lackingVerdict({ lacksRouteSince: since }: Series, now: number): Verdict | undefined {
   return since !== undefined && now - since >= INTERVAL_MS ? { state: "failing", since, why: "lacksRoute" } : undefined;
+}
+
+/** Where no datagram passes the port is filtered, or its owner has no socket: frames of tenants take another port. */
+function unmeasuredLosses({ where }: PairId): number {
+  return where === "udp" ? Infinity : UNMEASURED_LOSSES;
 }
 
 /** How many probes must be lost in a row on this path until it cannot be chance. */

@@ -18,7 +18,7 @@ MOST_PER_SECOND = 2000
 own, vtep = 0, ""
 peers, vnis, macs, routes, lacking, waiting = {}, {}, {}, set(), set(), {}
 unrouted, served, second, dropped = set(), {}, 0.0, {}
-udp, pings = None, {}
+udp, tried, refused, pings = None, 0.0, 0, {}
 
 def say(*parts):
     sys.stdout.write(" ".join(str(part) for part in parts) + "\n")
@@ -102,10 +102,11 @@ def sent(round_, index, where, size, send):
         say("failed", round_, index, where, size, error.errno)
 
 def listen():
-    global udp
+    global udp, tried, refused
     if udp:
         udp.close()
         udp = None
+    tried = time.monotonic()
     family = socket.AF_INET6 if ":" in vtep else socket.AF_INET
     s = socket.socket(family, socket.SOCK_DGRAM)
     # IP_MTU_DISCOVER and IPV6_MTU_DISCOVER to PROBE: never fragment, and never believe an earlier limit.
@@ -113,10 +114,18 @@ def listen():
     s.setblocking(False)
     try:
         s.bind((vtep, PORT))
-        udp = s
+        udp, refused = s, 0
     except OSError as error:
         s.close()
-        say("deaf", error.errno)
+        if refused != error.errno:
+            refused = error.errno
+            say("deaf", error.errno)
+
+# The address may come later, or another program may leave the port.
+def listens():
+    if not udp and vtep and time.monotonic() >= tried + 1:
+        listen()
+    return udp
 
 # The kernel of the peer answers, whether its agent runs or not.
 def ping(round_, index, to):
@@ -155,7 +164,7 @@ def obey(verb, *args):
         if device in vnis:
             head = mac + macs[device] + struct.pack("!H", ETHERTYPE)
             sent(round_, index, vnis[device], size, lambda body: wire.sendto(head + body, (device, 0)))
-    elif verb == "datagram" and udp:
+    elif verb == "datagram" and listens():
         round_, index, to, size = int(args[0]), int(args[1]), args[2], int(args[3])
         sent(round_, index, "udp", size, lambda body: udp.sendto(body, (to, PORT)))
     elif verb == "end":

@@ -95,7 +95,7 @@ export class ProbeSocket {
     } else if (verb === "dropped") {
       this.#events.onDropped(first, Number(rest[0]));
     } else if (verb === "deaf") {
-      this.#log.warn({ errno: Number(first) }, "cannot open the probe port on the VTEP address");
+      this.#log.warn({ errno: Number(first) }, "cannot open the probe port on the VTEP address, trying again each second");
     } else if (verb === "answered" || verb === "lost" || verb === "failed") {
       const round = this.#rounds.get(Number(first));
       const [peer, where = "", size, flags] = rest;

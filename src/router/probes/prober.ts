@@ -2,7 +2,7 @@ import { namespaceIdentity } from "../../hostnet/namespaces.ts";
 import type { Runnable } from "../../kube/controller/controller.ts";
 import type { Log } from "../../kube/log.ts";
 import { sleep } from "../../util/sleep.ts";
-import { ENOUGH, judge, keyOf, observe, type PairStates, type ProbeResult, retain, type Verdict } from "./pairs.ts";
+import { ENOUGH, judge, keyOf, observe, type PairId, type PairStates, type ProbeResult, retain, type Verdict } from "./pairs.ts";
 import {
   answeredTrainsSince,
   lossOf,
@@ -103,6 +103,8 @@ export class OverlayProber implements Runnable {
   #running: { readonly namespace: string; readonly stop: AbortController; readonly ended: Promise<void> } | undefined;
   #refreshAt = 0;
   #choice: PairChoice | undefined;
+  /** Since when there is no result of a pair, by key. */
+  #wanted: ReadonlyMap<string, number> = new Map();
   #states: PairStates = new Map();
   #trains: Trains = new Map();
   /** Percent, by peer. */
@@ -129,12 +131,13 @@ export class OverlayProber implements Runnable {
     const now = performance.now();
     const liveSince = (peer: number) => this.#liveSince.get(peer);
     const required = requiredSize(inputs);
-    const pairs = [...this.#pairs, ...this.#vtepPeers(inputs).flatMap((peer) => vtepPairs(peer, required))];
+    const pairs = this.#allPairs(inputs);
+    const wantedSince = (pair: PairId) => this.#wanted.get(keyOf(pair)) ?? now;
     const path = (peer: number, since: number) => answeredTrainsSince(this.#trains, peer, since);
     const judged = pairs.flatMap(({ peer, where, size }) => {
       const node = inputs.peers.get(peer)?.node;
       if (node === undefined) return [];
-      const verdict = judge(this.#states, { peer, where, size }, { now, liveSince, path });
+      const verdict = judge(this.#states, { peer, where, size }, { now, wantedSince, liveSince, path });
       const early = verdict.state === "failing" && !isComplete({ peer, where, size }, verdict.since, pairs, this.#states, now);
       return [{ node, where, size, verdict: early ? { state: "ok" as const } : verdict }];
     });
@@ -240,6 +243,14 @@ export class OverlayProber implements Runnable {
   #choose(): void {
     const turn = Math.floor(this.#tick / (SLOTS * TURN_INTERVALS));
     this.#choice = this.#inputs && choosePairs(this.#inputs, turn, this.#choice, this.#states);
+    const all = this.#inputs ? this.#allPairs(this.#inputs).map(keyOf) : [];
+    const missing = all.filter((key) => !this.#states.has(key));
+    this.#wanted = new Map(missing.map((key) => [key, this.#wanted.get(key) ?? performance.now()]));
+  }
+
+  #allPairs(inputs: ProbeInputs): PairId[] {
+    const required = requiredSize(inputs);
+    return [...this.#pairs, ...this.#vtepPeers(inputs).flatMap((peer) => vtepPairs(peer, required))];
   }
 
   #vtepPeers({ index, peers }: ProbeInputs): number[] {
