@@ -16,7 +16,7 @@ export const bench = defineBench({
     const members = Array.from({ length: nodes }, (_, index) => index);
     const vnis = Array.from({ length: count }, (_, at): LocalVni => {
       const vni = 100 + at;
-      return { vni, type: "L2", bridge: `br-pe-${vni}`, vxlan: `vni${vni}`, mtu: 1450 };
+      return { vni, type: "L2", bridge: `br-pe-${vni}`, vxlan: `vni${vni}`, devices: "", mtu: 1450 };
     });
     const agent = (own: number, turn: number): Agent => ({
       vnis,

@@ -100,8 +100,12 @@ export function addRouterAgent(options: RouterOptions): void {
     stamp: setLastUpdateTime,
     damps: onlyObserved,
   });
-  const links = new LinkWatch(options.router.namespaces, () => channel.ring(node), log);
-  const agent = new RouterAgent({ ...options, statuses, writer, links });
+  const onLinks = () => {
+    agent.overlay?.linksChanged();
+    channel.ring(node);
+  };
+  const links = new LinkWatch(options.router.namespaces, onLinks, log);
+  const agent: RouterAgent = new RouterAgent({ ...options, statuses, writer, links });
   const sessions = new RouterSessionPoller({
     poll: (scope, signal) => options.poll(scope, signal),
     onChange: () => agent.publish(),

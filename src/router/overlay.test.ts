@@ -7,6 +7,7 @@ const vni = (number: number, type: "L2" | "L3"): LocalVni => ({
   type,
   bridge: `br-pe-${number}`,
   vxlan: `vni${number}`,
+  devices: "",
   mtu: 1450,
 });
 const peer = (number: number, isLive = true): [number, ProbePeer] => [

@@ -93,6 +93,10 @@ export class Overlay implements Runnable {
     return this.#prober.run(signal);
   }
 
+  linksChanged(): void {
+    this.#prober.refresh();
+  }
+
   state(): OverlayState {
     const found = this.#prober.report;
     const report = found && overlayReport(found);
@@ -209,7 +213,8 @@ function localVnis(live: readonly LiveVni[], have: Links): LocalVni[] {
     const vxlan = links.find((link) => link.type === "vxlan");
     const bridge = vxlan?.master === undefined ? undefined : have.get(vxlan.master);
     if (!vxlan || !bridge) return [];
-    return [{ vni, type, bridge: bridge.name, vxlan: vxlan.name, mtu: bridge.mtu }];
+    const devices = `${bridge.index} ${have.get(vxlan.name)?.index}`;
+    return [{ vni, type, bridge: bridge.name, vxlan: vxlan.name, devices, mtu: bridge.mtu }];
   });
 }
 

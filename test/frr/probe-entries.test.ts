@@ -12,7 +12,7 @@ const signal = AbortSignal.timeout(10 * 60_000);
 const VNI = 110;
 const EVENTUALLY = { timeout: 120_000, interval: 500 };
 const vtep = (index: number) => `192.0.2.${index + 1}`;
-const local: LocalVni = { vni: VNI, type: "L2", bridge: `br-pe-${VNI}`, vxlan: `vni${VNI}`, mtu: 1450 };
+const local: LocalVni = { vni: VNI, type: "L2", bridge: `br-pe-${VNI}`, vxlan: `vni${VNI}`, devices: "", mtu: 1450 };
 
 async function show(frr: FrrInNamespace | undefined, daemon: "bgpd" | "zebra", line: string): Promise<string> {
   const vty = await frr?.instance.router.open(daemon, signal);

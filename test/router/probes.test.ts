@@ -48,17 +48,7 @@ beforeEach(async () => {
     ip(netns, "link set eth0 mtu 1600 up");
     ip(netns, `addr add ${vtep(index)}/24 dev eth0`);
     for (const vni of VNIS) {
-      // As the router makes them: the gateway's MAC is the same on every node.
-      ip(netns, `link add br-pe-${vni} address 00:f3:00:00:00:${vni.toString(16)} mtu 1500 type bridge`);
-      ip(netns, `link add vni${vni} mtu 1500 type vxlan id ${vni} dstport 4789 local ${vtep(index)} nolearning`);
-      for (const link of [`br-pe-${vni}`, `vni${vni}`]) ip(netns, `link set ${link} addrgenmode none`);
-      ip(netns, `link set vni${vni} master br-pe-${vni} up`);
-      ip(netns, `link set br-pe-${vni} up`);
-      bridge(netns, "link", "set", "dev", `vni${vni}`, "neigh_suppress", "on", "learning", "off");
-      for (let other = 0; other < COUNT; other++) {
-        if (other !== index)
-          bridge(netns, "fdb", "append", "00:00:00:00:00:00", "dev", `vni${vni}`, "dst", vtep(other), "self", "permanent");
-      }
+      makeVni(index, netns, vni);
     }
   }
   keys = names.map(signingKey);
@@ -74,6 +64,19 @@ afterEach(async () => {
   await Promise.all(running);
   await namespaces.remove();
 });
+
+/** As the router makes it: the gateway's MAC is the same on every node. */
+function makeVni(index: number, netns: string, vni: number): void {
+  ip(netns, `link add br-pe-${vni} address 00:f3:00:00:00:${vni.toString(16)} mtu 1500 type bridge`);
+  ip(netns, `link add vni${vni} mtu 1500 type vxlan id ${vni} dstport 4789 local ${vtep(index)} nolearning`);
+  for (const link of [`br-pe-${vni}`, `vni${vni}`]) ip(netns, `link set ${link} addrgenmode none`);
+  ip(netns, `link set vni${vni} master br-pe-${vni} up`);
+  ip(netns, `link set br-pe-${vni} up`);
+  bridge(netns, "link", "set", "dev", `vni${vni}`, "neigh_suppress", "on", "learning", "off");
+  for (let other = 0; other < COUNT; other++) {
+    if (other !== index) bridge(netns, "fdb", "append", "00:00:00:00:00:00", "dev", `vni${vni}`, "dst", vtep(other), "self", "permanent");
+  }
+}
 
 /** An agent that restarts; `meanwhile` runs while it is down. */
 async function restart(index: number, meanwhile: () => Promise<void>): Promise<void> {
@@ -97,7 +100,18 @@ function proberOf(index: number, netns: string): OverlayProber {
       const links = await readLinks(netns, signal);
       const vnis = VNIS.flatMap((vni): LocalVni[] => {
         const link = links.get(`br-pe-${vni}`);
-        return link ? [{ vni, type: "L2", bridge: link.name, vxlan: `vni${vni}`, mtu: link.mtu }] : [];
+        return link
+          ? [
+              {
+                vni,
+                type: "L2",
+                bridge: link.name,
+                vxlan: `vni${vni}`,
+                devices: `${link.index} ${links.get(`vni${vni}`)?.index}`,
+                mtu: link.mtu,
+              },
+            ]
+          : [];
       });
       const own = keys[index];
       const peers = keys.flatMap((key, other): [number, ProbePeer][] =>
@@ -217,6 +231,20 @@ describe("probes of three nodes with two VNIs", () => {
     expect(failing(0)).toEqual([]);
     other?.kill();
     await allAnswered();
+  });
+
+  test("are answered again at once after bridge and VXLAN device of a VNI were made anew", async () => {
+    await allAnswered();
+    for (const reports of history) reports.length = 0;
+    const { netns = "", prober } = nodes[1] ?? {};
+    ip(netns, "link del vni111", "link del br-pe-111");
+    makeVni(1, netns, 111);
+    // The agent hears of it from the kernel.
+    prober?.refresh();
+    const intervals = performance.now() + 25_000;
+    await vi.waitFor(() => expect(performance.now()).toBeGreaterThan(intervals), EVENTUALLY);
+    expect(history.flat(2)).toEqual([]);
+    expect(nodes.map((_, index) => failing(index))).toEqual([[], [], []]);
   });
 
   test("report a node that does not answer at all", async () => {

@@ -3,7 +3,7 @@ import { choosePairs, type FramePair, type PairChoice } from "./pair-choice.ts";
 import { observe, type PairStates } from "./pairs.ts";
 import type { LocalVni } from "./prober.ts";
 
-const vnis = [110, 111].map((vni): LocalVni => ({ vni, type: "L2", bridge: `br-pe-${vni}`, vxlan: `vni${vni}`, mtu: 1500 }));
+const vnis = [110, 111].map((vni): LocalVni => ({ vni, type: "L2", bridge: `br-pe-${vni}`, vxlan: `vni${vni}`, devices: "", mtu: 1500 }));
 const inputsOf = (count: number) => {
   const indexes = Array.from({ length: count }, (_, index) => index);
   return {

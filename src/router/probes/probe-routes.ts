@@ -12,6 +12,7 @@ export function probeMac(index: number): string {
 interface ProbeEntry {
   readonly bridge: string;
   readonly vxlan: string;
+  readonly devices: string;
   /** Of another node, or our own. */
   readonly index: number;
   /** Where the other node is; missing for our own MAC. */
@@ -40,23 +41,24 @@ export class ProbeRoutes {
   /** Tells the process who and what there is, and the kernel where the peers are. */
   async prepare(inputs: ProbeInputs, pairs: readonly Pair[], signal: AbortSignal): Promise<void> {
     const wanted = new Map<string, ProbeEntry>();
-    for (const { bridge, vxlan } of inputs.vnis) wanted.set(`${bridge} ${inputs.index}`, { bridge, vxlan, index: inputs.index });
+    for (const vni of inputs.vnis) wanted.set(`${vni.bridge} ${inputs.index}`, { ...vni, index: inputs.index });
     for (const { peer, vni } of pairs) {
       const vtep = inputs.peers.get(peer)?.vtep;
       if (vtep !== undefined) wanted.set(`${vni.bridge} ${peer}`, { ...vni, index: peer, vtep });
     }
     // Those who probe us and whom we do not probe: their entries stay for as long as both have the VNI.
     for (const [key, entry] of this.#entries) {
-      const has = inputs.vnis.some(({ bridge, vni }) => bridge === entry.bridge && inputs.members.get(vni)?.includes(entry.index));
+      if (wanted.has(key)) continue;
+      const vni = inputs.vnis.find(({ bridge, vni }) => bridge === entry.bridge && inputs.members.get(vni)?.includes(entry.index));
       const vtep = inputs.peers.get(entry.index)?.vtep;
-      if (!wanted.has(key) && has && vtep !== undefined) wanted.set(key, { ...entry, vtep });
+      if (vni && vtep !== undefined) wanted.set(key, { ...vni, index: entry.index, vtep });
     }
     await this.#apply(wanted, signal);
     this.#tell(inputs);
   }
 
   async #apply(wanted: Map<string, ProbeEntry>, signal: AbortSignal): Promise<void> {
-    const same = (a: ProbeEntry, b: ProbeEntry | undefined) => b !== undefined && a.vtep === b.vtep;
+    const same = (a: ProbeEntry, b: ProbeEntry | undefined) => b !== undefined && a.vtep === b.vtep && a.devices === b.devices;
     const gone = [...this.#entries].filter(([key]) => !wanted.has(key)).map(([, entry]) => entry);
     const repair = (this.#ticks += 1) % REPAIR_TICKS === 0;
     const added = [...wanted].filter(([key, entry]) => repair || !same(entry, this.#entries.get(key))).map(([, entry]) => entry);
@@ -88,7 +90,7 @@ export class ProbeRoutes {
     const vtep = inputs.peers.get(peer)?.vtep;
     if (!vni || vtep === undefined || !inputs.members.get(vni.vni)?.includes(peer)) return;
     // Known, but not applied: the next tick sees a difference and adds it.
-    this.#entries.set(`${vni.bridge} ${peer}`, { bridge: vni.bridge, vxlan: vni.vxlan, index: peer, vtep: "" });
+    this.#entries.set(`${vni.bridge} ${peer}`, { ...vni, index: peer, vtep: "" });
   }
 }
 

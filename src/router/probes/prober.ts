@@ -26,6 +26,8 @@ export interface LocalVni {
   readonly type: "L2" | "L3";
   readonly bridge: string;
   readonly vxlan: string;
+  /** Another one after the bridge or the VXLAN device was made anew: what we had put there is gone with the old one. */
+  readonly devices: string;
   readonly mtu: number;
 }
 
@@ -161,6 +163,11 @@ export class OverlayProber implements Runnable {
       const { lost, sent } = trainsSince(this.#trains, peer, since);
       return lossOf(this.#trains, peer) !== undefined || sent >= (lost === 0 || lost === sent ? ENOUGH : 2 * ENOUGH);
     });
+  }
+
+  /** Links have changed: what to probe is read at the next tick. */
+  refresh(): void {
+    this.#refreshAt = 0;
   }
 
   async run(signal: AbortSignal): Promise<void> {

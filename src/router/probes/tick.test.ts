@@ -5,7 +5,7 @@ import { observe, type PairId, type ProbeResult } from "./pairs.ts";
 import type { LocalVni, Pair } from "./prober.ts";
 import { isComplete, planTick, SLOTS } from "./tick.ts";
 
-const vnis = [110, 111].map((vni): LocalVni => ({ vni, type: "L2", bridge: `br-pe-${vni}`, vxlan: `vni${vni}`, mtu: 1500 }));
+const vnis = [110, 111].map((vni): LocalVni => ({ vni, type: "L2", bridge: `br-pe-${vni}`, vxlan: `vni${vni}`, devices: "", mtu: 1500 }));
 const PEERS = [2, 3, 4];
 const pairs: (Pair & PairId)[] = vnis.flatMap((vni) => PEERS.map((peer) => ({ peer, where: vni.vni, vni, size: 64 })));
 const probe = (peer: number, where: ProbeResult["where"], size: number, at: number, answered = false): ProbeResult => ({
