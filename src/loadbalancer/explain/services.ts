@@ -109,6 +109,7 @@ const BLAMES: Readonly<Record<string, (service: Service, context: ExplainContext
   sessionDown: undelivered,
   rejectedByPeer: undelivered,
   notSent: undelivered,
+  notObserved: undelivered,
   sharedIPWithServiceSelector: (service) => ({
     ownFault: true,
     fix: {

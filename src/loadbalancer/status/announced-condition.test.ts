@@ -3,11 +3,12 @@ import { describe, expect, test } from "vitest";
 import { bgpAd, config, l2Ad, node, peer, pool, service } from "../testing/announcement-fixtures.ts";
 import { L2Elections } from "../announcement/l2-election.ts";
 import { PoolIndex } from "../config/pool-index.ts";
-import type { NodeView } from "../services/service-view.ts";
+import type { NodeView, ServiceView } from "../services/service-view.ts";
+import { parseAddress } from "../../ip/address.ts";
 import type { BGPSessionStatus } from "../../api/metallb/bgp-session-status.ts";
 import { announcedCondition, type AnnouncementInput } from "./announced-condition.ts";
 import { cutOffRouters } from "./own-router.ts";
-import { deliveryEvidence } from "./session-evidence.ts";
+import { deliveryEvidence, whyNotDelivered } from "./session-evidence.ts";
 import { l2BlockerIn } from "./l2-blocker.ts";
 import { groupNodes } from "./node-groups.ts";
 
@@ -181,6 +182,10 @@ const session = (name: string, status: Session = {}, peer = "tor"): BGPSessionSt
   status: { bgpStatus: "Established", node: name, peer, ...status },
 });
 const missing = (...runs: string[]): Session => ({ prefixes: [{ family: "IPv4", wanted: 9, sent: 9 - runs.length, missing: runs }] });
+/** 150 of 400 are missing, in runs of one: the first hundred are listed. */
+const tooMany: Session = {
+  prefixes: [{ family: "IPv4", wanted: 400, sent: 250, missing: Array.from({ length: 100 }, (_, nth) => `192.0.1.${2 * nth}/32`) }],
+};
 const unreported = (status: "False" | "Unknown"): Session => ({
   bgpStatus: "Unknown",
   conditions: [{ type: "Reported", status, reason: "Because", message: "", lastTransitionTime: "2026-01-01T00:00:00Z" }],
@@ -202,6 +207,14 @@ describe("the delivery by BGP sessions", () => {
   const message = (sessions: BGPSessionStatus[], parts: Parameters<typeof config>[0] = all, of = web) =>
     announcedCondition(of, input(parts, racks, { sessions }), undefined).message;
 
+  test("is unknown if more prefixes are missing than are listed, and known for those before the last that is listed", () => {
+    const everywhere = racks.map(({ name }) => session(name, tooMany));
+    const condition = (of: ServiceView) => announcedCondition(of, input(all, racks, { sessions: everywhere }), undefined);
+    expect(condition(web)).toMatchObject({ status: "Unknown", reason: "notObserved" });
+    const reach = (address: string) => whyNotDelivered(deliveryEvidence(everywhere).get("n1"), ["tor"], parseAddress(address));
+    expect(["192.0.1.3", "192.0.1.4", "192.0.1.199", "2001:db8::1"].map(reach)).toEqual([undefined, "notSent", "notObserved", undefined]);
+  });
+
   test.each<[string, Session, string]>([
     ["is up and sends it", missing("192.0.2.9/32"), "BGP: 3 nodes announce it"],
     ["is up, as reported by an earlier agent", {}, "BGP: 3 nodes announce it"],
@@ -211,6 +224,7 @@ describe("the delivery by BGP sessions", () => {
       { bgpStatus: "Idle", rejection: "Cease/Maximum Number of Prefixes Reached" },
       "BGP: 2 nodes announce it, 1 not (rejectedByPeer)",
     ],
+    ["lists as many as it can, and this one would come later", tooMany, "BGP: 2 nodes announce it, 1 not (notObserved)"],
     ["belongs to an FRR that does not answer", unreported("False"), "BGP: 2 nodes announce it, 1 not (sessionDown)"],
     ["belongs to an agent whose Lease is current again", unreported("Unknown"), "BGP: 3 nodes announce it"],
     ["does not send it", missing("192.0.2.1/32"), "BGP: 2 nodes announce it, 1 not (notSent)"],

@@ -53,7 +53,8 @@ export function announcedCondition(
   const message = [...(bgp ? [`BGP: ${bgpText(bgp)}`] : []), ...(l2 ? [`L2: ${l2.text}`] : [])].join("; ");
   if (bgp?.announcing || (l2 && !l2.not)) return { type: announcedType, status: "True", reason: "Announced", message };
   if (statuses.blocker && l2?.not === statuses.blocker.reason) return not(l2.not, message);
-  return not(bgp ? commonest(bgp.reasons) : (l2?.not ?? "notOwner"), message);
+  const reason = bgp ? commonest(bgp.reasons) : (l2?.not ?? "notOwner");
+  return { ...not(reason, message), ...(reason === "notObserved" && { status: "Unknown" }) };
 }
 
 /** The condition of a Service of another class without an address. */

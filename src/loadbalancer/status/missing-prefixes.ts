@@ -49,6 +49,15 @@ export function isAddressMissing(runs: readonly MissingRun[], address: Address):
   return runs.some(({ first, last }) => first.first.compare(address) <= 0 && address.compare(last.last) <= 0);
 }
 
+/** Whether it comes after all that are listed, in its family. */
+export function isBeyond(runs: readonly MissingRun[], what: Prefix | Address): boolean {
+  const { family } = what.first;
+  return runs.every(({ last }) => {
+    if (last.first.family !== family) return true;
+    return "length" in what ? comparePrefixes(last, what) < 0 : last.last.compare(what) < 0;
+  });
+}
+
 /** A total order: by address, and of two networks that start together the wider first. */
 function comparePrefixes(a: Prefix, b: Prefix): number {
   return a.first.compare(b.first) || compare(a.length, b.length);

@@ -1,16 +1,16 @@
-import type { BGPSessionStatus } from "../../api/metallb/bgp-session-status.ts";
+import { type BGPSessionStatus, MAX_MISSING } from "../../api/metallb/bgp-session-status.ts";
 import type { Address } from "../../ip/address.ts";
 import type { Prefix } from "../../ip/prefix.ts";
-import { isAddressMissing, isMissing, parseRuns, type MissingRun } from "./missing-prefixes.ts";
+import { isAddressMissing, isBeyond, isMissing, parseRuns, type MissingRun, type SessionPrefixes } from "./missing-prefixes.ts";
 import { nodeOfReport } from "./unknown.ts";
 
-/** Why a peer does not have a prefix that the configuration announces to it. */
-export type NotDelivered = "sessionDown" | "rejectedByPeer" | "notSent";
+/** Why a peer does not have a prefix that the configuration announces to it. `notObserved`: more are missing than are listed, and it may be one of them. */
+export type NotDelivered = "sessionDown" | "rejectedByPeer" | "notSent" | "notObserved";
 
 /** What is wrong with a session. */
 type SessionProblem =
   | { readonly reason: "sessionDown" | "rejectedByPeer" }
-  | { readonly reason: "notSent"; readonly runs: readonly MissingRun[] };
+  | { readonly reason: "notSent"; readonly runs: readonly MissingRun[]; readonly cut: readonly SessionPrefixes["family"][] };
 
 /** The sessions of a node that do not deliver everything, by peer. A session without a status counts as delivering: an earlier agent does not report it. */
 export interface SessionEvidence {
@@ -43,7 +43,7 @@ export function deliveryEvidence(
 
 /** Names what is wrong with a session, "" for nothing: two reports with the same text are the same evidence. */
 export function problemText({ status = {} }: BGPSessionStatus): string {
-  return downReason(status) ?? missingIn(status).join(" ");
+  return downReason(status) ?? [...missingIn(status), ...cutIn(status)].join(" ");
 }
 
 type Status = NonNullable<BGPSessionStatus["status"]>;
@@ -60,6 +60,13 @@ function missingIn({ bgpStatus, prefixes = [] }: Status): string[] {
   return bgpStatus === "Established" ? prefixes.flatMap(({ missing = [] }) => missing) : [];
 }
 
+/** The families of which not all missing prefixes are listed. */
+function cutIn({ bgpStatus, prefixes = [] }: Status): SessionPrefixes["family"][] {
+  if (bgpStatus !== "Established") return [];
+  const cut = prefixes.filter(({ wanted, sent, missing = [] }) => missing.length >= MAX_MISSING && wanted - sent > missing.length);
+  return cut.map(({ family }) => family);
+}
+
 function evidenceOf(sessions: readonly (readonly [string, BGPSessionStatus])[]): SessionEvidence {
   return {
     problems: new Map(sessions.map(([peer, { status = {} }]) => [peer, problemOf(status)])),
@@ -69,11 +76,11 @@ function evidenceOf(sessions: readonly (readonly [string, BGPSessionStatus])[]):
 
 function problemOf(status: Status): SessionProblem {
   const reason = downReason(status);
-  return reason ? { reason } : { reason: "notSent", runs: parseRuns(missingIn(status)) };
+  return reason ? { reason } : { reason: "notSent", runs: parseRuns(missingIn(status)), cut: cutIn(status) };
 }
 
 /** From what the node cannot help to what it can. */
-const ORDER: readonly NotDelivered[] = ["notSent", "rejectedByPeer", "sessionDown"];
+const ORDER: readonly NotDelivered[] = ["notObserved", "notSent", "rejectedByPeer", "sessionDown"];
 
 export function isDeliveryReason(reason: string): boolean {
   return ORDER.some((one) => one === reason);
@@ -89,11 +96,17 @@ export function whyNotDelivered(
   const reasons = new Set<NotDelivered>();
   for (const peer of peers) {
     const problem = evidence.problems.get(peer);
-    const isDelivered = !problem || (problem.reason === "notSent" && !isIn(problem.runs, what));
-    if (isDelivered) return undefined;
-    reasons.add(problem.reason);
+    const reason = problem && reasonOf(problem, what);
+    if (!reason) return undefined;
+    reasons.add(reason);
   }
   return ORDER.find((reason) => reasons.has(reason));
+}
+
+function reasonOf(problem: SessionProblem, what: Prefix | Address): NotDelivered | undefined {
+  if (problem.reason !== "notSent" || isIn(problem.runs, what)) return problem.reason;
+  const isCut = problem.cut.includes(`IPv${what.first.family}`);
+  return isCut && isBeyond(problem.runs, what) ? "notObserved" : undefined;
 }
 
 function isIn(runs: readonly MissingRun[], what: Prefix | Address): boolean {
