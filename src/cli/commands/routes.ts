@@ -11,7 +11,7 @@ import { printItems } from "../print/items.ts";
 import { warn } from "../print/warn.ts";
 import { namespaceOf } from "../resources/selection.ts";
 import { type InstanceRoutes, readRoutes } from "../routes/read-routes.ts";
-import { routeRows, sessionCounts, type RouteRow, type SessionCounts } from "../routes/route-rows.ts";
+import { exitCodeOf, routeRows, sessionCounts, type RouteRow, type SessionCounts } from "../routes/route-rows.ts";
 import { connect, type ConnectionOptions, withConnection } from "../shared/connection.ts";
 import { CliError, EXIT } from "../shared/exit.ts";
 import { clusterNodes, labNodes, thisNode, type ReachableNode } from "../support-bundle/reachable-nodes.ts";
@@ -35,7 +35,8 @@ export function configure(command: Command): void {
       `
 Asks FRR and the kernel of each node, for the load balancer and for the router: was a prefix sent to the peer of a session (adj-rib-out), received from
 it, selected as best path, and is it in the kernel's table of that VRF. The lab and the machine of \`plumbline up\` (as root) are read directly, the nodes
-of a cluster with \`kubectl exec\` in the pods of DaemonSet plumbline-frr. Exit code 1 when no session sends the target.
+of a cluster with \`kubectl exec\` in the pods of DaemonSet plumbline-frr. Exit code 1 when no session sends the
+target (a default route is not enough), 3 when a node could not be read.
 
 Examples:
   plumbline routes
@@ -52,12 +53,13 @@ async function run(target: string | undefined, options: RoutesOptions): Promise<
   const { signal } = new AbortController();
   try {
     const targets = target === undefined ? undefined : await targetsOf(client, target, options, signal);
-    const found = await readAll(await nodesOf(client, options, signal), targets, signal);
+    const { found, isComplete } = await readAll(await nodesOf(client, options, signal), targets, signal);
     const rows = targets ? found.flatMap(routeRows) : found.flatMap(sessionCounts);
     if (options.output === "json") printItems("Routes", rows);
     else if (rows.length > 0) print(`${draw(rows)}\n`);
     else print(targets ? `No node has a route to ${targets.join(", ")}\n` : "No node has a BGP session\n");
-    if (targets && !rows.some(({ sent }) => sent === true)) process.exitCode = EXIT.no;
+    if (targets) process.exitCode = exitCodeOf(found.flatMap(routeRows), targets, { isComplete });
+    else if (!isComplete) process.exitCode = EXIT.unknown;
   } finally {
     client.close();
   }
@@ -99,19 +101,20 @@ async function readAll(
   nodes: readonly ReachableNode[],
   targets: readonly string[] | undefined,
   signal: AbortSignal,
-): Promise<InstanceRoutes[]> {
+): Promise<{ found: InstanceRoutes[]; isComplete: boolean }> {
+  let isComplete = true;
   const found = await Promise.all(
     nodes.map(async (node) => {
       try {
         return await readRoutes(node, targets, signal);
       } catch (error) {
         warn(`${node.name}: ${error instanceof Error ? error.message : String(error)}`);
-        process.exitCode = EXIT.unknown;
+        isComplete = false;
         return [];
       }
     }),
   );
-  return found.flat();
+  return { found: found.flat(), isComplete };
 }
 
 function draw(rows: readonly (RouteRow | SessionCounts)[]): string {

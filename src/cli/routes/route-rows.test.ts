@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { BgpNeighbor } from "../../frr/neighbors.ts";
 import type { InstanceRoutes } from "./read-routes.ts";
-import { routeRows, sessionCounts } from "./route-rows.ts";
+import { exitCodeOf, routeRows, sessionCounts } from "./route-rows.ts";
 
 const neighbor = (name: string, more: Partial<BgpNeighbor> = {}): BgpNeighbor => ({
   vrf: "default",
@@ -61,4 +61,18 @@ test("without a prefix each session has its counts", () => {
     "red own 0 1 1 0",
     "red 198.51.100.2 0 1 1 0",
   ]);
+});
+
+test.each<[number, string, string, boolean, boolean]>([
+  [0, "an announced prefix", "10.1.0.0/24", true, true],
+  [1, "one that no session sends", "10.1.0.0/24", false, true],
+  [1, "an address to which only the default route leads", "0.0.0.0/0", true, true],
+  [3, "one that may be on a node that could not be read", "10.1.0.0/24", false, false],
+  [3, "one that is sent, but not all nodes could be read", "10.1.0.0/24", true, false],
+])("exit code %i for %s", (code, _what, prefix, sent, isComplete) => {
+  expect(exitCodeOf([{ prefix, sent }], ["10.1.0.7"], { isComplete })).toBe(code);
+});
+
+test("a default route that was asked for is enough", () => {
+  expect(exitCodeOf([{ prefix: "::/0", sent: true }], ["::/0"], { isComplete: true })).toBe(0);
 });

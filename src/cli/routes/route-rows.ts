@@ -1,5 +1,6 @@
 import type { BgpNeighbor } from "../../frr/neighbors.ts";
 import type { BgpRoute } from "../../frr/routes.ts";
+import { EXIT } from "../shared/exit.ts";
 import type { InstanceRoutes } from "./read-routes.ts";
 
 interface SessionRow {
@@ -43,6 +44,17 @@ export function routeRows({ node, instance, neighbors, routes, kernel }: Instanc
     }
   }
   return rows;
+}
+
+/** Of `plumbline routes TARGET`. A default route leads to every address, announced or not; what was not read could be the answer. */
+export function exitCodeOf(
+  rows: readonly Pick<RouteRow, "prefix" | "sent">[],
+  targets: readonly string[],
+  { isComplete }: { readonly isComplete: boolean },
+): number {
+  if (!isComplete) return EXIT.unknown;
+  const isSent = rows.some(({ prefix, sent }) => sent && (!prefix.endsWith("/0") || targets.includes(prefix)));
+  return isSent ? EXIT.fine : EXIT.no;
 }
 
 export function sessionCounts({ node, instance, neighbors, routes, kernel }: InstanceRoutes): SessionCounts[] {
