@@ -51,3 +51,10 @@ test("a VTEP that was present in between restarts the count", () => {
   const all = new Map([110, 111].map((number) => [number, ["100.65.0.2", "100.65.0.3"]] as const));
   expect(absentVteps(inputs, all, without)).toEqual(new Map());
 });
+
+test("every VTEP of 500 nodes with 1000 VNIs may be missing", () => {
+  const vnis = Array.from({ length: 1_000 }, (_, at) => 1_000 + at);
+  const indexes = Array.from({ length: 500 }, (_, index) => index);
+  const absent = new Map(vnis.flatMap((number) => indexes.map((index) => [`${index} ${number}`, 3] as const)));
+  expect(lackingRoutes(absent)).toEqual(new Map(vnis.map((number) => [number, indexes])));
+});

@@ -137,11 +137,15 @@ export function absentVteps(
 /** The node indexes by VNI. */
 export function lackingRoutes(absent: AbsentVteps): Map<number, number[]> {
   // Those that are about to be reported are in the same report: one node alone would look like its fault.
-  const least = Math.max(...absent.values()) < ABSENT_OBSERVATIONS ? Infinity : ABSENT_OBSERVATIONS - 1;
+  const isDue = absent.values().some((count) => count >= ABSENT_OBSERVATIONS);
+  const least = isDue ? ABSENT_OBSERVATIONS - 1 : Infinity;
   const lacking = new Map<number, number[]>();
   for (const [key, count] of absent) {
     const [index = NaN, vni = NaN] = key.split(" ").map(Number);
-    if (count >= least) lacking.set(vni, [...(lacking.get(vni) ?? []), index]);
+    if (count < least) continue;
+    const nodes = lacking.get(vni);
+    if (nodes) nodes.push(index);
+    else lacking.set(vni, [index]);
   }
   return lacking;
 }
