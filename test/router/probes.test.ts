@@ -65,6 +65,10 @@ afterEach(async () => {
   await namespaces.remove();
 });
 
+function probeProcesses(netns: string): number[] {
+  return execFileSync("ip", ["netns", "pids", netns], { encoding: "utf8" }).split("\n").filter(Boolean).map(Number);
+}
+
 /** As the router makes it: the gateway's MAC is the same on every node. */
 function makeVni(index: number, netns: string, vni: number): void {
   ip(netns, `link add br-pe-${vni} address 00:f3:00:00:00:${vni.toString(16)} mtu 1500 type bridge`);
@@ -245,6 +249,20 @@ describe("probes of three nodes with two VNIs", () => {
     await vi.waitFor(() => expect(performance.now()).toBeGreaterThan(intervals), EVENTUALLY);
     expect(history.flat(2)).toEqual([]);
     expect(nodes.map((_, index) => failing(index))).toEqual([[], [], []]);
+  });
+
+  test("go on with another process after the one that sends and answers them hangs", async () => {
+    await allAnswered();
+    const { netns = "" } = nodes[1] ?? {};
+    const [hung = 0, ...more] = probeProcesses(netns);
+    expect(more).toEqual([]);
+    process.kill(hung, "SIGSTOP");
+    await vi.waitFor(() => {
+      const [pid] = probeProcesses(netns);
+      expect(pid).toBeDefined();
+      expect(pid).not.toBe(hung);
+    }, EVENTUALLY);
+    await allAnswered();
   });
 
   test("report a node that does not answer at all", async () => {

@@ -17,6 +17,9 @@ function script(): string {
 /** Flag of an answer. */
 const LACKS_ROUTE = "1";
 
+/** A process that does not end a round for so long is hung, as is one that is not ready by then. */
+const HUNG_MS = 10_000;
+
 export interface ProbeSocketEvents {
   /** It has started, perhaps again: it knows no peer and no VNI. */
   onStart(): void;
@@ -65,12 +68,14 @@ export class ProbeSocket {
     this.#rounds.set(round, { results: [], sentAt: now, end: resolve });
     this.tell(lines.map((line) => line(round)));
     const timer = setTimeout(() => this.tell([`end ${round}`]), waitMs);
+    const watchdog = setTimeout(() => this.#killHung(), waitMs + HUNG_MS);
     const abort = () => resolve([]);
     signal.addEventListener("abort", abort, { once: true });
     try {
       return this.#ready ? await promise : [];
     } finally {
       clearTimeout(timer);
+      clearTimeout(watchdog);
       signal.removeEventListener("abort", abort);
       this.#rounds.delete(round);
     }
@@ -78,11 +83,19 @@ export class ProbeSocket {
 
   async #runOnce(signal: AbortSignal): Promise<string> {
     this.#process = startPython({ script: script(), netns: this.#netns, signal, onLine: (line) => this.#take(line) });
+    const watchdog = setTimeout(() => this.#ready || this.#killHung(), HUNG_MS);
     const last = await this.#process.ended;
+    clearTimeout(watchdog);
     this.#process = undefined;
     this.#ready = false;
     for (const { end } of this.#rounds.values()) end([]);
     return last;
+  }
+
+  /** What it is sent would pile up. It is started again. */
+  #killHung(): void {
+    this.#log.warn({}, "probe process does not answer, stopping it");
+    this.#process?.kill();
   }
 
   #take(line: string): void {
