@@ -29,6 +29,13 @@ test("three peers per VNI are probed, one of them for one turn", () => {
   expect(second.pairs.filter((pair) => !has(first, pair)).map(({ where }) => where)).toEqual([110, 111]);
 });
 
+test("pairs are chosen again when members change, and not when the same are read again", () => {
+  expect(choosePairs(inputsOf(12), 0, first, NONE).due).toBe(first.due);
+  expect(choosePairs(inputsOf(11), 0, first, NONE).due).not.toBe(first.due);
+  const devices = vnis.map((vni) => ({ ...vni, devices: "7 8" }));
+  expect(choosePairs({ ...inputs, vnis: devices }, 0, first, NONE).due[0]?.vni.devices).toBe("7 8");
+});
+
 test("a pair that lost its last probe is probed after its turn until it is answered", () => {
   if (!rotated) throw new Error("no pair rotates");
   const lost = probed(NONE, rotated, 1_000, false);

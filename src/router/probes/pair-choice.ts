@@ -1,6 +1,6 @@
 import { type PairStates, suspectSince } from "./pairs.ts";
 import { peersOf } from "./peers.ts";
-import type { Pair, ProbeInputs } from "./prober.ts";
+import type { LocalVni, Pair, ProbeInputs } from "./prober.ts";
 
 /** Frames are small: the least of Ethernet. */
 export const SMALL_FRAME = 64;
@@ -24,7 +24,7 @@ type ChoiceInputs = Pick<ProbeInputs, "index" | "vnis" | "members"> & { readonly
 /** The pairs to probe. A pair whose turn ends while it is a suspect stays until it is answered: else its failure would be forgotten. */
 export function choosePairs(inputs: ChoiceInputs, turn: number, before: PairChoice | undefined, states: PairStates): PairChoice {
   // 100 VNIs of 500 nodes take a while to order.
-  const due = before?.inputs === inputs && before.turn === turn ? before.due : duePairs(inputs, turn);
+  const due = before?.turn === turn && hasSame(before.inputs, inputs) ? before.due : duePairs(inputs, turn);
   const chosen = new Set(due.map(nameOf));
   const vnis = new Map(inputs.vnis.map((vni) => [vni.vni, vni]));
   const kept = (before?.pairs ?? []).flatMap((pair): FramePair[] => {
@@ -33,6 +33,19 @@ export function choosePairs(inputs: ChoiceInputs, turn: number, before: PairChoi
     return vni && isMember && !chosen.has(nameOf(pair)) && suspectSince(states, pair) !== undefined ? [{ ...pair, vni }] : [];
   });
   return { inputs, turn, due, pairs: [...due, ...kept.slice(0, MOST_KEPT)] };
+}
+
+/** They are read again every few seconds, and change rarely. */
+function hasSame(a: ChoiceInputs, b: ChoiceInputs): boolean {
+  if (a === b) return true;
+  const isSameVni = (one: LocalVni, other: LocalVni | undefined) =>
+    one.vni === other?.vni && one.bridge === other.bridge && one.devices === other.devices && one.mtu === other.mtu;
+  if (a.index !== b.index || a.vnis.length !== b.vnis.length || a.peers.size !== b.peers.size) return false;
+  if (!a.vnis.every((vni, at) => isSameVni(vni, b.vnis[at])) || !a.peers.keys().every((peer) => b.peers.has(peer))) return false;
+  return a.vnis.every(({ vni }) => {
+    const [before = [], after = []] = [a.members.get(vni), b.members.get(vni)];
+    return before.length === after.length && before.every((index, at) => index === after[at]);
+  });
 }
 
 function duePairs({ index, vnis, members, peers }: ChoiceInputs, turn: number): FramePair[] {

@@ -1,5 +1,5 @@
 import { run } from "../../hostnet/run.ts";
-import type { Pair, ProbeInputs } from "./prober.ts";
+import type { LocalVni, Pair, ProbeInputs } from "./prober.ts";
 import type { ProbeSocket } from "./probe-socket.ts";
 
 const REPAIR_TICKS = 60;
@@ -7,6 +7,11 @@ const REPAIR_TICKS = 60;
 /** Of a locally administered range: `pl` and the node index. */
 export function probeMac(index: number): string {
   return ["02", "70", "6c", ...[16, 8, 0].map((shift) => ((index >>> shift) & 0xff).toString(16).padStart(2, "0"))].join(":");
+}
+
+/** FRR knows the router MAC of a peer only while a route of the VRF leads there. Then the frame takes the way of routed traffic. */
+export function macOf({ peers, routerMac }: ProbeInputs, { type, vni }: LocalVni, peer: number): string {
+  return (type === "L3" ? routerMac(vni, peers.get(peer)?.vtep ?? "") : undefined) ?? probeMac(peer);
 }
 
 interface ProbeEntry {

@@ -17,8 +17,9 @@ import {
 } from "./datagrams.ts";
 import { choosePairs, type FramePair, type PairChoice, SMALL_FRAME } from "./pair-choice.ts";
 import { peersOf } from "./peers.ts";
-import { probeMac, ProbeRoutes } from "./probe-routes.ts";
+import { macOf, ProbeRoutes } from "./probe-routes.ts";
 import { ProbeSocket } from "./probe-socket.ts";
+import { overlayReachable, overlayReport } from "./report-overlay.ts";
 import { isComplete, planTick, DOUBT_MS, SLOTS, TICK_MS } from "./tick.ts";
 
 export interface LocalVni {
@@ -275,14 +276,10 @@ export class OverlayProber implements Runnable {
   }
 
   #noteChange(): void {
-    const { pairs = [], lacking = new Map(), loss = new Map() } = this.report ?? {};
-    const states = pairs.map(({ node, where, size, verdict }) => [
-      node,
-      where,
-      size,
-      verdict.state === "failing" ? verdict.why : verdict.state,
-    ]);
-    const printed = JSON.stringify([states, [...lacking], [...loss.keys()]]);
+    const report = this.report && overlayReport(this.report);
+    // Which nodes are probed changes every turn.
+    const { status, message } = overlayReachable(report);
+    const printed = JSON.stringify([status, message, report?.failing, (report?.reached ?? 0) > 0]);
     if (printed === this.#printed) return;
     this.#printed = printed;
     this.#options.onChange();
@@ -298,9 +295,4 @@ function lackingByNode({ peers, lacking }: ProbeInputs): Map<string, number[]> {
     }
   }
   return byNode;
-}
-
-/** FRR knows the router MAC of a peer only while a route of the VRF leads there. Then the frame takes the way of routed traffic. */
-function macOf({ peers, routerMac }: ProbeInputs, { type, vni }: LocalVni, peer: number): string {
-  return (type === "L3" ? routerMac(vni, peers.get(peer)?.vtep ?? "") : undefined) ?? probeMac(peer);
 }
