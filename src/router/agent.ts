@@ -7,7 +7,6 @@ import { L3VNI } from "../api/openpe/l3vni.ts";
 import { RawFRRConfig } from "../api/openpe/raw-frr-config.ts";
 import { RouterNodeConfigurationStatus } from "../api/openpe/router-node-configuration-status.ts";
 import { Underlay } from "../api/openpe/underlay.ts";
-import type { ForeignObject } from "../hostnet/foreign.ts";
 import { Cache } from "../kube/cache/cache.ts";
 import { ReferencedSecrets } from "../kube/controller/referenced-secrets.ts";
 import { backoffMs } from "../util/backoff.ts";
@@ -39,6 +38,8 @@ import {
   findObject,
   floodRepairEvent,
   foreignEvents,
+  type KnownForeign,
+  knownForeign,
   restartEvent,
   type RouterEvent,
   stillFailing,
@@ -100,12 +101,8 @@ export function addRouterAgent(options: RouterOptions): void {
     stamp: setLastUpdateTime,
     damps: onlyObserved,
   });
-  const onLinks = () => {
-    agent.overlay?.linksChanged();
-    channel.ring(node);
-  };
-  const links = new LinkWatch(options.router.namespaces, onLinks, log);
-  const agent: RouterAgent = new RouterAgent({ ...options, statuses, writer, links });
+  const links = new LinkWatch(options.router.namespaces, () => channel.ring(node), log);
+  const agent = new RouterAgent({ ...options, statuses, writer, links });
   const sessions = new RouterSessionPoller({
     poll: (scope, signal) => options.poll(scope, signal),
     onChange: () => agent.publish(),
@@ -196,7 +193,7 @@ class RouterAgent {
   #isTakenOver = false;
   #unavailable: string | undefined;
   #unreadSecrets: string | undefined;
-  #foreign: readonly ForeignObject[] = [];
+  #foreign: readonly KnownForeign[] | undefined;
 
   constructor(options: AgentOptions) {
     this.#options = options;
@@ -209,6 +206,7 @@ class RouterAgent {
     this.frrRestarted = false;
     const show = (outcome: PassOutcome) => {
       this.#last = { view, outcome };
+      this.overlay?.linksChanged();
       this.publish();
     };
     const hooks = { apiAnswers: () => apiAnswers(client, node, signal), onRebuild: show, onNewNamespace: () => links.reopen() };
@@ -271,7 +269,8 @@ class RouterAgent {
     if (error === undefined) this.#failing = stillFailing(this.#failing, outcome);
     this.#passes += 1;
     if (damage) events.push(damageEvent(damage, node));
-    if (outcome.foreign) events.push(...foreignEvents(this.#foreign, outcome.foreign, node));
+    const known = this.#foreign ?? knownForeign(statuses.get(this.#key)?.status);
+    if (outcome.foreign) events.push(...foreignEvents(known, outcome.foreign, node));
     this.#foreign = outcome.foreign ?? this.#foreign;
     // Reported once FRR is back: until then the status says RouterUnavailable.
     if (restarted && !done) this.frrRestarted = true;

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Failure } from "../resilience/failure.ts";
 import type { RouterApplyResult } from "./pass-record.ts";
 import type { PassOutcome } from "./report.ts";
-import { driftEvents, failing, failureEvents, foreignEvents, stillFailing } from "./events.ts";
+import { driftEvents, failing, failureEvents, foreignEvents, knownForeign, stillFailing } from "./events.ts";
 
 const failure = (name: string, message: string): Failure => ({
   kind: "L2VNI",
@@ -99,4 +99,11 @@ test("a foreign object gets one Event when it appears", () => {
     { about: "status", text: { type: "Warning", reason: "ForeignObjects", message: text } },
   ]);
   expect(foreignEvents([rule, qdisc], [rule], "n1")).toEqual([]);
+});
+
+test("a foreign object that the status names gets no Event after an agent restart", () => {
+  const route = { object: "route", netns: "router", text: "198.51.100.0/24 blackhole" } as const;
+  const known = knownForeign({ foreign: [{ object: "route", namespace: "router", text: "198.51.100.0/24 blackhole" }] });
+  expect(foreignEvents(known, [route], "n1")).toEqual([]);
+  expect(knownForeign(undefined)).toEqual([]);
 });

@@ -3,6 +3,7 @@ import { L2VNI } from "../api/openpe/l2vni.ts";
 import { L3Passthrough } from "../api/openpe/l3passthrough.ts";
 import { L3VNI } from "../api/openpe/l3vni.ts";
 import { RawFRRConfig } from "../api/openpe/raw-frr-config.ts";
+import type { RouterNodeConfigurationStatus } from "../api/openpe/router-node-configuration-status.ts";
 import { Underlay } from "../api/openpe/underlay.ts";
 import type { EventText } from "../kube/events/event-correlator.ts";
 import type { ForeignObject } from "../hostnet/foreign.ts";
@@ -67,8 +68,15 @@ export function floodRepairEvent(entries: readonly string[], node: string): Rout
   return { about: "status", text: { type: "Warning", reason: "DriftRepaired", message } };
 }
 
+export type KnownForeign = Pick<ForeignObject, "object" | "netns" | "text">;
+
+/** After an agent restart, the status has the objects that users know of. */
+export function knownForeign(status: RouterNodeConfigurationStatus["status"]): KnownForeign[] {
+  return (status?.foreign ?? []).map(({ object, namespace, text }) => ({ object, netns: namespace, text }));
+}
+
 /** An Event for what others made since the last pass. */
-export function foreignEvents(before: readonly ForeignObject[], now: readonly ForeignObject[], node: string): RouterEvent[] {
+export function foreignEvents(before: readonly KnownForeign[], now: readonly ForeignObject[], node: string): RouterEvent[] {
   const known = new Set(before.map(describeForeign));
   const added = now.map(describeForeign).filter((text) => !known.has(text));
   return added.length === 0 ? [] : [aboutStatus("ForeignObjects", `Node ${node}: May block packets: ${joinFirst(added, 5)}`)];

@@ -66,6 +66,8 @@ test("a restarted agent keeps what was reported of the overlay until it has prob
   expect(report(good, quiet, starting, before).overlay).toEqual(before.overlay);
   expect(reachable(good, quiet, starting)).toMatchObject({ status: "Unknown", reason: "NotObserved" });
   expect(reachable(good, quiet, { ...starting, isStarting: false }, before)).toMatchObject({ status: "Unknown" });
+  const silent = { ...condition, status: "Unknown" as const, reason: "AgentNotReporting", lastTransitionTime: now };
+  expect(reachable(good, quiet, starting, { ...before, conditions: [silent] })).toMatchObject({ reason: "NotObserved" });
   expect(reachable({ ...good, unavailable: "gone" }, undefined, starting, before)).toMatchObject({ reason: "RouterUnavailable" });
 });
 

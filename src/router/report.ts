@@ -186,7 +186,8 @@ function vnisUp({ unavailable }: PassOutcome, frr: FrrState | undefined): Condit
 function overlayCondition({ unavailable }: PassOutcome, { report }: OverlayState, before: Status | undefined): ConditionReport {
   const type = "OverlayReachable";
   const known = before?.conditions?.find((condition) => condition.type === type);
-  if (unavailable === undefined && known) return { type, status: known.status, reason: known.reason, message: known.message };
+  if (unavailable === undefined && known && known.status !== "Unknown")
+    return { type, status: known.status, reason: known.reason, message: known.message };
   if (unavailable === undefined) return overlayReachable(report);
   return { type, status: "Unknown", reason: "RouterUnavailable", message: truncateLine(unavailable, LONGEST.condition) };
 }
