@@ -65,8 +65,13 @@ afterEach(async () => {
   await namespaces.remove();
 });
 
+/** Of the programs that run in the namespace now, those of Python. */
 function probeProcesses(netns: string): number[] {
-  return execFileSync("ip", ["netns", "pids", netns], { encoding: "utf8" }).split("\n").filter(Boolean).map(Number);
+  const pids = execFileSync("ip", ["netns", "pids", netns], { encoding: "utf8" }).split("\n").filter(Boolean);
+  const names = pids.map(
+    (pid) => [Number(pid), execFileSync("sh", ["-c", `cat /proc/${pid}/comm || true`], { encoding: "utf8" })] as const,
+  );
+  return names.flatMap(([pid, name]) => (name.startsWith("python3") ? [pid] : []));
 }
 
 /** As the router makes it: the gateway's MAC is the same on every node. */
@@ -228,7 +233,7 @@ describe("probes of three nodes with two VNIs", () => {
     const script = `import socket, time\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\ns.bind(("${vtep(1)}", 47890))\nprint(flush=True)\ntime.sleep(600)`;
     let other: ChildProcess | undefined;
     await restart(1, async () => {
-      other = spawn("nsenter", [`--net=/run/netns/${netns}`, "python3", "-c", script], { stdio: ["ignore", "pipe", "inherit"] });
+      other = spawn("ip", ["netns", "exec", netns, "python3", "-c", script], { stdio: ["ignore", "pipe", "inherit"] });
       await once(other.stdout ?? other, "data");
     });
     await vi.waitFor(() => expect(report(1)).toMatchObject({ failing: [], pending: 0, unknown: 2 * 2 }), EVENTUALLY);

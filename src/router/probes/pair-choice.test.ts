@@ -32,7 +32,7 @@ test("three peers per VNI are probed, one of them for one turn", () => {
 test("pairs are chosen again when members change, and not when the same are read again", () => {
   expect(choosePairs(inputsOf(12), 0, first, NONE).due).toBe(first.due);
   expect(choosePairs(inputsOf(11), 0, first, NONE).due).not.toBe(first.due);
-  const devices = vnis.map((vni) => ({ ...vni, devices: "7 8" }));
+  const devices = vnis.map((vni) => Object.assign({}, vni, { devices: "7 8" }));
   expect(choosePairs({ ...inputs, vnis: devices }, 0, first, NONE).due[0]?.vni.devices).toBe("7 8");
 });
 

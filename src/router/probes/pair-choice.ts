@@ -38,14 +38,16 @@ export function choosePairs(inputs: ChoiceInputs, turn: number, before: PairChoi
 /** They are read again every few seconds, and change rarely. */
 function hasSame(a: ChoiceInputs, b: ChoiceInputs): boolean {
   if (a === b) return true;
-  const isSameVni = (one: LocalVni, other: LocalVni | undefined) =>
-    one.vni === other?.vni && one.bridge === other.bridge && one.devices === other.devices && one.mtu === other.mtu;
   if (a.index !== b.index || a.vnis.length !== b.vnis.length || a.peers.size !== b.peers.size) return false;
   if (!a.vnis.every((vni, at) => isSameVni(vni, b.vnis[at])) || !a.peers.keys().every((peer) => b.peers.has(peer))) return false;
   return a.vnis.every(({ vni }) => {
     const [before = [], after = []] = [a.members.get(vni), b.members.get(vni)];
     return before.length === after.length && before.every((index, at) => index === after[at]);
   });
+}
+
+function isSameVni(one: LocalVni, other: LocalVni | undefined): boolean {
+  return one.vni === other?.vni && one.bridge === other.bridge && one.devices === other.devices && one.mtu === other.mtu;
 }
 
 function duePairs({ index, vnis, members, peers }: ChoiceInputs, turn: number): FramePair[] {
