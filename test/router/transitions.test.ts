@@ -33,6 +33,7 @@ const neighbor = fc
     times: some(fc.constantFrom(["9s", "3s"], ["3m", "1m"], ["0", "0"])),
     connectTime: some(fc.constantFrom("5s", "2m")),
     ebgpMultiHop: some(fc.boolean()),
+    multiHopTtl: some(fc.constantFrom(1, 2, 255)),
     bfd: some(
       fc
         .record({

@@ -59,7 +59,7 @@ function neighbors(own: number): fc.Arbitrary<Neighbor> {
     .record({
       address: fc.constantFrom("192.168.11.2", "192.168.11.3", "192.168.12.2", "fd00:11::2", "fd00:12::2", "eth1", "eth2"),
       asn: fc.constantFrom(own, ...EXTERNAL_ASNS, "external" as const, "internal" as const),
-      multihop: fc.boolean(),
+      multihop: fc.constantFrom(undefined, undefined, 2, 255),
       port: some(fc.constantFrom(1179, 1790)),
       timers: some(fc.constantFrom("3 9", "60 180", "0 0")),
       connect: some(fc.constantFrom(1, 5, 120)),
@@ -77,7 +77,7 @@ function neighbors(own: number): fc.Arbitrary<Neighbor> {
         named && of(`bfd profile ${named.name}`),
         password && of(`password ${password}`),
         port && of(`port ${port}`),
-        external && multihop && !isInterface(address) && of("ebgp-multihop 255"),
+        external && multihop && !isInterface(address) && of(`ebgp-multihop ${multihop}`),
         external && !multihop && isV6(address) && of("disable-connected-check"),
         timers && of(`timers ${timers}`),
         connect && of(`timers connect ${connect}`),

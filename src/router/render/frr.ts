@@ -95,7 +95,7 @@ export function peerName({ address, interface: name }: NeighborSpec): string {
 }
 
 function fabricNeighbor(neighbor: NeighborSpec, { asn, gracefulRestart }: UnderlaySpec, password: string | undefined): ConfigLine[] {
-  const { bfd, holdTime, keepaliveTime, port, ebgpMultiHop } = neighbor;
+  const { bfd, holdTime, keepaliveTime, port, ebgpMultiHop, multiHopTtl } = neighbor;
   // A neighbor that restarts gracefully has to be back before its routes are dropped.
   const connectTime = neighbor.connectTime ?? (gracefulRestart ? "5s" : undefined);
   const timers = holdTime !== undefined && keepaliveTime !== undefined;
@@ -106,6 +106,7 @@ function fabricNeighbor(neighbor: NeighborSpec, { asn, gracefulRestart }: Underl
     password,
     port,
     ebgpMultiHop,
+    multiHopTtl,
     ...(timers && { timers: { keepalive: wholeSeconds(keepaliveTime), hold: wholeSeconds(holdTime) } }),
     ...(connectTime !== undefined && { connectTime: wholeSeconds(connectTime) }),
     ...(bfd && { bfd: { profile: hasProfile(neighbor) ? profileName(neighbor) : undefined } }),
