@@ -33,7 +33,6 @@ const neighbor = fc
     times: some(fc.constantFrom(["9s", "3s"], ["3m", "1m"], ["0", "0"])),
     connectTime: some(fc.constantFrom("5s", "2m")),
     ebgpMultiHop: some(fc.boolean()),
-    multiHopTtl: some(fc.constantFrom(1, 2, 255)),
     bfd: some(
       fc
         .record({
@@ -44,7 +43,7 @@ const neighbor = fc
         .map(given),
     ),
   })
-  .map(({ times, ...more }) => given({ ...more, holdTime: times?.[0], keepaliveTime: times?.[1] }));
+  .map(({ times, ...more }) => given({ ...more, holdTime: times?.[0], keepaliveTime: times?.[1], multiHopTtl: more.bfd && 2 }));
 
 const sessions = fc
   .tuple(fc.constantFrom(64514, 64520), fc.integer({ min: 10, max: 13 }), fc.boolean())

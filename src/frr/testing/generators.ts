@@ -179,7 +179,7 @@ function fragmentsOf(vrf: Vrf, underlayAsn: number): Fragment[] {
       context(
         instance,
         ...shared,
-        ...listed(host && `neighbor ${host} remote-as ${session?.host}`),
+        ...listed(vni % 200 === 0 && "bgp bestpath as-path multipath-relax", host && `neighbor ${host} remote-as ${session?.host}`),
         ...family("ipv4 unicast", host && !session?.v6 && `network ${host}/32`, ...speaks),
         ...family("ipv6 unicast", host && session?.v6 && `network ${host}/128`, ...speaks),
         ...family(
