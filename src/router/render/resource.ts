@@ -46,15 +46,20 @@ export function fabricOf(name: string, spec: UnderlaySpec, backends: NodeFacts):
   };
 }
 
-export function renderUnderlay(owner: string, spec: UnderlaySpec, { routerId, vtep }: UnderlayFacts, backends: NodeFacts): Rendered {
+export function renderUnderlay(
+  owner: string,
+  spec: UnderlaySpec,
+  { routerId, vtep }: UnderlayFacts,
+  node: NodeFacts & { readonly lost: readonly string[] },
+): Rendered {
   const passwords = new Map(
     (spec.neighbors ?? []).flatMap((neighbor) => {
-      const password = passwordOf(neighbor, backends.passwords);
+      const password = passwordOf(neighbor, node.passwords);
       return password === undefined ? [] : [[peerName(neighbor), password] as const];
     }),
   );
   const fragment = underlayFragment(owner, { spec, routerId, passwords, ...(vtep?.ours && { announcedVtep: vtep.address.toString() }) });
-  return { fragment, links: underlayLinks(owner, spec, vtep, backends.nics) };
+  return { fragment, links: underlayLinks(owner, spec, vtep, node) };
 }
 
 /** It says nothing to FRR by itself: the L3VNI of its VRF announces its subnets. */
