@@ -10,6 +10,8 @@ export interface NeighborSettings {
   readonly port?: number | undefined;
   readonly password?: string | undefined;
   readonly ebgpMultiHop?: boolean | undefined;
+  /** With ebgpMultiHop; missing: 255. */
+  readonly multiHopTtl?: number | undefined;
   /** In seconds. */
   readonly timers?: { readonly keepalive: number; readonly hold: number } | undefined;
   readonly connectTime?: number | undefined;
@@ -20,8 +22,10 @@ export interface NeighborSettings {
 
 /** The lines of one neighbor in its BGP instance, without its address families. FRR does not show defaults. */
 export function neighborLines(settings: NeighborSettings): ConfigLine[] {
-  const { peer, asn, remoteAs, localAs, port, password, ebgpMultiHop, timers, connectTime, sourceAddress, gracefulRestart, bfd } = settings;
+  const { peer, asn, remoteAs, localAs, port, password, timers, connectTime, sourceAddress, gracefulRestart, bfd } = settings;
   const isInterface = "interface" in peer;
+  // FRR does not show a TTL of 1.
+  const ttl = settings.ebgpMultiHop ? (settings.multiHopTtl ?? 255) : 1;
   const isExternal = remoteAs !== asn && remoteAs !== "internal";
   return neighborOptions(isInterface ? peer.interface : peer.toString(), [
     `${isInterface ? "interface " : ""}remote-as ${remoteAs}`,
@@ -30,8 +34,8 @@ export function neighborLines(settings: NeighborSettings): ConfigLine[] {
     ...(bfd?.profile === undefined ? [] : [`bfd profile ${bfd.profile}`]),
     ...(password ? [`password ${password}`] : []),
     ...(port && port !== 179 ? [`port ${port}`] : []),
-    ...(isExternal && ebgpMultiHop ? ["ebgp-multihop 255"] : []),
-    ...(isExternal && !ebgpMultiHop && !isInterface && peer.family === 6 ? ["disable-connected-check"] : []),
+    ...(isExternal && ttl > 1 ? [`ebgp-multihop ${ttl}`] : []),
+    ...(isExternal && ttl === 1 && !isInterface && peer.family === 6 ? ["disable-connected-check"] : []),
     ...(timers ? [`timers ${timers.keepalive} ${timers.hold}`] : []),
     ...(connectTime === undefined ? [] : [`timers connect ${connectTime}`]),
     ...(sourceAddress ? [`update-source ${sourceAddress.toString()}`] : []),

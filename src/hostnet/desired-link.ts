@@ -26,8 +26,8 @@ export type DesiredLink = Common &
     | { readonly type: "vxlan"; readonly vni: number; readonly port: number; readonly local: string; readonly device: string }
     /** One end; the other is a link of its own and names this one as its peer. */
     | { readonly type: "veth"; readonly peer: { readonly netns: NetnsRole; readonly name: string } }
-    /** A physical interface, moved with its addresses and routes. */
-    | { readonly type: "nic" }
+    /** A physical interface, moved with its addresses and routes. Optional: if there is one. */
+    | { readonly type: "nic"; readonly optional?: true }
     | { readonly type: "ovs-bridge" }
   );
 

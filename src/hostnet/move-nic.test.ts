@@ -71,6 +71,10 @@ describe("an interface of the node", () => {
     expect(plan([want], snapshot({})).rejected).toMatchObject({ code: "Rejected", message: "eth1: Interface eth1 not present on node" });
   });
 
+  test("may be missing if it is optional", () => {
+    expect(plan([{ ...want, optional: true }], snapshot({}))).toMatchObject({ commands: [] });
+  });
+
   test("must not be a link of ours", () => {
     expect(plan([want], snapshot({ host: [link("eth1", "bridge")] })).rejected?.text).toContain("this link was created by plumbline");
   });

@@ -6,11 +6,12 @@ import type { Link } from "./snapshot.ts";
 import type { NetnsRole, DesiredLink } from "./desired-link.ts";
 
 /** Moves a physical interface with its addresses and routes, and changes only what is wanted. */
-export function moveNicIn(want: DesiredLink, draft: PlannedState): void {
+export function moveNicIn(want: Extract<DesiredLink, { type: "nic" }>, draft: PlannedState): void {
   const { netns, name } = want;
   const here = draft.get(netns, name);
   const there = draft.get(otherNamespace(netns), name);
   if (here) return alter(here, want, draft);
+  if (!there && want.optional) return;
   if (!there) return draft.reject(netns, name, `Interface ${name} not present on node`);
   if (linkOwnership(there) === "created")
     return draft.reject(otherNamespace(netns), name, "this link was created by plumbline and is not an interface of the node");

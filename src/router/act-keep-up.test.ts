@@ -98,10 +98,22 @@ describe("on a rebooted machine", () => {
 
   test("does not report the same failure of the Underlay twice", async () => {
     const rebooted = machine();
-    rebooted.rejects.add("router/eth1");
-    const { messages, live } = await pass(good, rebooted, { interfaces: { host: [{ name: "eth2", addresses: [] }], router: [] } });
-    expect(messages).toEqual(["Underlay/fabric ValidationFailed: Interface eth1 not present on node"]);
+    for (const name of nics) rebooted.rejects.add(`router/${name}`);
+    const { messages, live } = await pass(good, rebooted, { interfaces: { host: [], router: [] } });
+    expect(messages).toEqual(nics.map((name) => `Underlay/fabric ValidationFailed: Interface ${name} not present on node`));
     expect(live.has("Underlay/fabric")).toBe(false);
+  });
+
+  test("one of two interfaces is enough for the router to be live", async () => {
+    const rebooted = machine();
+    rebooted.links.host.delete("eth1");
+    const { messages, live } = await pass(good, rebooted, { interfaces: { host: [{ name: "eth2", addresses: [] }], router: [] } });
+    expect(messages).toEqual([expect.stringContaining("Underlay/fabric ValidationFailed: Interface eth1 not present on node; ")]);
+    expect(live.size).toBe(7);
+    expect([rebooted.has("router", "eth1"), rebooted.has("router", "eth2", "vni100", "vni200")]).toEqual([false, true]);
+    rebooted.links.host.set("eth1", { name: "eth1", alias: "", type: "nic", as: "" });
+    expect((await pass(good, rebooted)).messages).toEqual([]);
+    expect(picture(rebooted)).toEqual(picture(before));
   });
 
   test("interfaces that disconnect the node are moved back to the host", async () => {

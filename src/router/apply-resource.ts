@@ -85,7 +85,7 @@ export class ResourceApplier {
     const { changed, rejected } = await this.#kernel.apply(links);
     cost.links += changed;
     if (rejected) for (const link of links) cost.links += (await this.#kernel.apply([link])).changed;
-    const brought = absent.filter(({ netns, name }) => this.#kernel.have[netns].has(name));
+    const brought = this.#present(absent);
     const cutOff = await rejectionOf(() => this.#assertNotCutOff(brought));
     if (cutOff) await this.#kernel.remove(brought.filter(({ type }) => type === "nic"));
     if (cutOff) throw cutOff;
@@ -98,7 +98,7 @@ export class ResourceApplier {
     try {
       if (step.kind === "Underlay") await this.#forward(step.owner, cost);
       await this.applyLinks(step.rendered.links, cost);
-      await this.#assertNotCutOff(absent);
+      await this.#assertNotCutOff(this.#present(absent));
       await this.applyLines(step, cost);
     } catch (error) {
       if (!(error instanceof BackendError)) throw error;
@@ -162,6 +162,10 @@ export class ResourceApplier {
   /** Those that are not there yet. */
   absent(links: readonly DesiredLink[]): DesiredLink[] {
     return links.filter(({ netns, name }) => !this.#kernel.have[netns].has(name));
+  }
+
+  #present(links: readonly DesiredLink[]): DesiredLink[] {
+    return links.filter(({ netns, name }) => this.#kernel.have[netns].has(name));
   }
 
   /** Links as they were before the step. Returns why it failed, and whether the kernel rejected the way back too. */

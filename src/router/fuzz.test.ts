@@ -200,7 +200,7 @@ const GRAMMAR = [
   `neighbor ${peer} (interface )?remote-as (${number}|external|internal)`,
   `neighbor ${peer} capability extended-nexthop`,
   `neighbor ${peer} (port ${number}|timers ${number} ${number}|timers connect ${number})`,
-  `neighbor ${peer} (activate|allowas-in|next-hop-self force|route-map allowall (in|out)|ebgp-multihop 255|disable-connected-check)`,
+  `neighbor ${peer} (activate|allowas-in|next-hop-self force|route-map allowall (in|out)|ebgp-multihop ${number}|disable-connected-check)`,
   `neighbor ${address} (bfd( profile neighbor-${address})?|local-as ${number} no-prepend replace-as|password [\\x21-\\x7e]{1,80})`,
 ].map((pattern) => new RegExp(`^${pattern}$`));
 

@@ -9,7 +9,8 @@ import type { ObservedNode } from "./model/observed.ts";
 import { planOverlay } from "./plan-overlay.ts";
 import { rawFragment } from "./render/frr.ts";
 import type { RouterKind, ResourceStep } from "./model/step.ts";
-import { underlayProblems } from "./validate/underlay.ts";
+import { lostNics, underlayProblems } from "./validate/underlay.ts";
+import type { FieldProblem } from "./validate/field-error.ts";
 import { rawConfigProblems } from "./validate/vni.ts";
 
 export interface SelectedResource {
@@ -80,7 +81,10 @@ interface Root {
 function planUnderlay(underlays: readonly RouterCandidate<UnderlaySpec>[], observed: ObservedNode): Root {
   const resolved = resolveConflicts<UnderlaySpec, RouterCandidate<UnderlaySpec>>(underlays, {
     check: (spec, candidate) =>
-      failures("ValidationFailed", candidate, [...candidate.objectProblems, ...underlayProblems(spec, candidate.annotations, observed)]),
+      failures("ValidationFailed", candidate, [
+        ...candidate.objectProblems,
+        ...underlayProblems(spec, candidate.annotations, observed, candidate.lastGood?.spec),
+      ]),
     claims: underlayClaims,
     kindOrder,
     now: observed.now,
@@ -95,6 +99,7 @@ function planUnderlay(underlays: readonly RouterCandidate<UnderlaySpec>[], obser
   const { resource, spec } = own;
   const { owner, name, namespace, uid, generation, lastGood } = resource;
   const fabric = fabricOf(name, spec, observed);
+  const lost = lostNics(spec, lastGood?.spec, observed.interfaces);
   const step: ResourceStep = {
     owner,
     kind: "Underlay",
@@ -104,10 +109,18 @@ function planUnderlay(underlays: readonly RouterCandidate<UnderlaySpec>[], obser
     generation,
     spec,
     state: "current",
-    rendered: renderUnderlay(owner, spec, fabric, observed),
+    rendered: renderUnderlay(owner, spec, fabric, { ...observed, lost }),
     ...(lastGood && { previous: { lastGood } }),
   };
-  return { failures: found, step, fabric };
+  return { failures: [...found, ...failures("ValidationFailed", resource, lostNicProblems(spec, name, lost))], step, fabric };
+}
+
+function lostNicProblems({ nics = [] }: UnderlaySpec, underlay: string, lost: readonly string[]): FieldProblem[] {
+  return lost.map((nic) => ({
+    field: `spec.nics[${nics.indexOf(nic)}]`,
+    message: `Interface ${nic} not present on node; the other interfaces of Underlay ${underlay} are in use. Restore it, or remove it from the Underlay`,
+    transient: true,
+  }));
 }
 
 /** Raw configurations claim nothing. They come last, by priority. */

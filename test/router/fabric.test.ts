@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { L3Passthrough } from "../../src/api/openpe/l3passthrough.ts";
 import { Underlay } from "../../src/api/openpe/underlay.ts";
 import { frrInNamespace, type FrrInNamespace, run } from "../support/frr.ts";
 import { RouterNode } from "../support/router-node.ts";
@@ -10,7 +11,7 @@ import { RouterNode } from "../support/router-node.ts";
 
 const { signal } = new AbortController();
 const where = { name: "fabric", namespace: "openperouter-system" };
-const eventually = <T>(check: () => Promise<T>) => vi.waitFor(check, { timeout: 60_000, interval: 100 });
+const eventually = <T>(check: () => Promise<T>) => vi.waitFor(check, { timeout: 120_000, interval: 100 });
 
 let node: RouterNode;
 let directory: string;
@@ -40,9 +41,7 @@ beforeAll(async () => {
     await writeFile(join(stateDirectory, "frr.conf"), configuration(asn));
     const one = await frrInNamespace({ version: "8.4", stateDirectory });
     switches.push(one);
-    await node.host("link", "add", nic, "type", "veth", "peer", "name", "node", "netns", one.netns);
-    await node.host("link", "set", nic, "up");
-    await run("ip", "-n", one.netns, "link", "set", "node", "up");
+    await plug(nic, one);
   }
   node.startAgent();
 }, 120_000);
@@ -121,21 +120,49 @@ test("a lost switch ends only its own session, and its link is reported", async 
   await eventually(async () => expect(await nextHops()).toEqual(["eth2", "eth3"]));
 });
 
-test("a missing interface is reported, and the rest stays unchanged", async () => {
+const failures = async () =>
+  ((await node.status()).status?.failedResources ?? []).map(({ name, field, message }) => `${name} ${field}: ${message}`);
+const readyReason = async () => (await node.status()).status?.conditions?.find(({ type }) => type === "Ready")?.reason;
+const plug = async (nic: string, one: FrrInNamespace | undefined) => {
+  const netns = one?.netns ?? "";
+  await node.host("link", "add", nic, "type", "veth", "peer", "name", "node", "netns", netns);
+  await node.host("link", "set", nic, "up");
+  await run("ip", "-n", netns, "link", "set", "node", "up");
+};
+
+test("a lost interface ends only its own session, and changes go on over the other one", async () => {
   const before = await sessions();
   await node.router("link", "del", "eth3");
+  await eventually(async () =>
+    expect(await failures()).toEqual([
+      "fabric spec.nics[1]: Interface eth3 not present on node; the other interfaces of Underlay fabric are in use. Restore it, or remove it from the Underlay",
+    ]),
+  );
+  expect(await readyReason()).toBe("ConfigurationFailed");
+  const hostsession = { asn: 64_514, hostasn: 64_515, localcidr: { ipv4: "192.169.10.0/24" } };
+  await node.client.resource(L3Passthrough).create({ metadata: { ...where, name: "host" }, spec: { hostsession } }, { signal });
   await eventually(async () => {
-    const { failedResources = [] } = (await node.status()).status ?? {};
-    expect(failedResources).toEqual([
-      {
-        kind: "Underlay",
-        name: "fabric",
-        reason: "ValidationFailed",
-        field: "spec.nics[1]",
-        message: "Interface eth3 not present on node",
-      },
-    ]);
+    const { resources = [], links = [] } = (await node.status()).status ?? {};
+    expect(resources.find(({ name }) => name === "host")?.state).toBe("Applied");
+    expect(links.map(({ name, state }) => `${name} ${state}`)).toEqual(["eth2 Up", "eth3 Missing"]);
   });
   expect((await sessions()).find(({ neighbor }) => neighbor === "eth2")).toEqual(before.find(({ neighbor }) => neighbor === "eth2"));
   expect(await nextHops()).toEqual(["eth2"]);
+});
+
+test("an interface that comes back is used again", async () => {
+  await plug("eth3", switches[1]);
+  await eventually(async () => expect(await nextHops()).toEqual(["eth2", "eth3"]));
+  expect(await failures()).toEqual([]);
+});
+
+test("without its last interface the Underlay fails, and the rest stays as it was", async () => {
+  await node.router("link", "del", "eth2");
+  await node.router("link", "del", "eth3");
+  await eventually(async () => expect(await readyReason()).toBe("UnderlayFailed"));
+  expect(await failures()).toEqual([
+    "fabric spec.nics[0]: Interface eth2 not present on node",
+    "fabric spec.nics[1]: Interface eth3 not present on node",
+  ]);
+  expect(await node.router("-br", "link", "show", "pt-ns")).toContain("pt-ns");
 });

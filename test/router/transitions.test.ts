@@ -43,7 +43,7 @@ const neighbor = fc
         .map(given),
     ),
   })
-  .map(({ times, ...more }) => given({ ...more, holdTime: times?.[0], keepaliveTime: times?.[1] }));
+  .map(({ times, ...more }) => given({ ...more, holdTime: times?.[0], keepaliveTime: times?.[1], multiHopTtl: more.bfd && 2 }));
 
 const sessions = fc
   .tuple(fc.constantFrom(64514, 64520), fc.integer({ min: 10, max: 13 }), fc.boolean())

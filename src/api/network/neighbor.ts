@@ -1,4 +1,4 @@
-import { interval, timer } from "../openpe/neighbor.ts";
+import { interval, sessionProperties, timer } from "../openpe/neighbor.ts";
 import { exactlyOneOf, rule } from "../rule.ts";
 import { s } from "../schema.ts";
 
@@ -33,30 +33,6 @@ const addressFamily = s.object(
     ),
   },
   { doc: "An address family of the session." },
-);
-
-const property = s.object(
-  {
-    type: s.enum(["ebgpMultiHop"], { doc: "What the property is about." }),
-    ebgpMultiHop: s.optional(
-      s.object(
-        {
-          ttl: s.optional(s.int({ doc: "How many hops away the neighbor may be. Default: 255.", minimum: 1, maximum: 255 })),
-        },
-        { doc: "The neighbor may be several hops away." },
-      ),
-    ),
-  },
-  {
-    doc: "A property of the session.",
-    rules: [
-      rule({
-        cel: "has(self.ebgpMultiHop)",
-        message: "type ebgpMultiHop requires ebgpMultiHop",
-        check: ({ ebgpMultiHop }) => ebgpMultiHop !== undefined,
-      }),
-    ],
-  },
 );
 
 const isVpn = ({ type }: { type: string }) => type === "ipv4vpn" || type === "ipv6vpn";
@@ -109,7 +85,7 @@ export const neighbor = s.object(
     holdTimeSeconds: timer("The BGP hold time: 0, or at least 3. Set it together with keepaliveTimeSeconds.", 0),
     keepaliveTimeSeconds: timer("The interval between keepalives, at most holdTimeSeconds. Set it together with holdTimeSeconds.", 0),
     connectTimeSeconds: timer("The interval between connection attempts.", 1),
-    properties: s.optional(s.listMap(["type"], property, { doc: "Properties of the session.", maxItems: 1 })),
+    properties: sessionProperties("Properties of the session."),
     bfd: s.optional(bfd),
     addressFamilies: s.optional(
       s.listMap(["type"], addressFamily, {

@@ -34,6 +34,32 @@ const addressFamily = s.object(
   { doc: "An address family of the session." },
 );
 
+const property = s.object(
+  {
+    type: s.enum(["ebgpMultiHop"], { doc: "What the property is about." }),
+    ebgpMultiHop: s.optional(
+      s.object(
+        {
+          ttl: s.optional(s.int({ doc: "How many hops away the neighbor may be. Default: 255.", minimum: 1, maximum: 255 })),
+        },
+        { doc: "The neighbor may be several hops away." },
+      ),
+    ),
+  },
+  {
+    doc: "A property of the session.",
+    rules: [
+      rule({
+        cel: "has(self.ebgpMultiHop)",
+        message: "type ebgpMultiHop requires ebgpMultiHop",
+        check: ({ ebgpMultiHop }) => ebgpMultiHop !== undefined,
+      }),
+    ],
+  },
+);
+
+export const sessionProperties = (doc: string) => s.optional(s.listMap(["type"], property, { doc, maxItems: 1 }));
+
 /** A BGP neighbor of the router: as a rule the top-of-rack switch. */
 export const neighbor = s.object(
   {
@@ -74,7 +100,8 @@ export const neighbor = s.object(
     holdTimeSeconds: timer("The BGP hold time: 0, or at least 3. Set it together with keepaliveTimeSeconds.", 0),
     keepaliveTimeSeconds: timer("The interval between keepalives, at most holdTimeSeconds. Set it together with holdTimeSeconds.", 0),
     connectTimeSeconds: timer("The interval between connection attempts.", 1),
-    ebgpMultiHop: s.optional(s.bool({ doc: "Whether the neighbor may be several hops away." })),
+    ebgpMultiHop: s.optional(s.bool({ doc: "Whether the neighbor may be several hops away, up to 255." })),
+    properties: sessionProperties("Properties of the session, as in OpenPERouter's main: ebgpMultiHop with a ttl."),
     bfd: s.optional(bfd),
     addressFamilies: s.optional(
       s.listMap(["type"], addressFamily, {
@@ -91,6 +118,7 @@ export const neighbor = s.object(
       notBoth("holdTime", "holdTimeSeconds"),
       notBoth("keepaliveTime", "keepaliveTimeSeconds"),
       notBoth("connectTime", "connectTimeSeconds"),
+      notBoth("ebgpMultiHop", "properties"),
       rule({
         cel: "!has(self.hostasn) || !has(self.asn) || self.hostasn != self.asn",
         message: "hostasn must differ from asn",

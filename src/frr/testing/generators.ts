@@ -59,7 +59,7 @@ function neighbors(own: number): fc.Arbitrary<Neighbor> {
     .record({
       address: fc.constantFrom("192.168.11.2", "192.168.11.3", "192.168.12.2", "fd00:11::2", "fd00:12::2", "eth1", "eth2"),
       asn: fc.constantFrom(own, ...EXTERNAL_ASNS, "external" as const, "internal" as const),
-      multihop: fc.boolean(),
+      multihop: fc.constantFrom(undefined, undefined, 2, 255),
       port: some(fc.constantFrom(1179, 1790)),
       timers: some(fc.constantFrom("3 9", "60 180", "0 0")),
       connect: some(fc.constantFrom(1, 5, 120)),
@@ -77,7 +77,7 @@ function neighbors(own: number): fc.Arbitrary<Neighbor> {
         named && of(`bfd profile ${named.name}`),
         password && of(`password ${password}`),
         port && of(`port ${port}`),
-        external && multihop && !isInterface(address) && of("ebgp-multihop 255"),
+        external && multihop && !isInterface(address) && of(`ebgp-multihop ${multihop}`),
         external && !multihop && isV6(address) && of("disable-connected-check"),
         timers && of(`timers ${timers}`),
         connect && of(`timers connect ${connect}`),
@@ -179,7 +179,7 @@ function fragmentsOf(vrf: Vrf, underlayAsn: number): Fragment[] {
       context(
         instance,
         ...shared,
-        ...listed(host && `neighbor ${host} remote-as ${session?.host}`),
+        ...listed(vni % 200 === 0 && "bgp bestpath as-path multipath-relax", host && `neighbor ${host} remote-as ${session?.host}`),
         ...family("ipv4 unicast", host && !session?.v6 && `network ${host}/32`, ...speaks),
         ...family("ipv6 unicast", host && session?.v6 && `network ${host}/128`, ...speaks),
         ...family(

@@ -23,14 +23,16 @@ const neighbors: fc.Arbitrary<{ older: Neighbor; newer: Neighbor }> = fc
     hold: some(fc.integer({ min: 3, max: 300 })),
     connect: some(fc.integer({ min: 1, max: 300 })),
     ttl: some(fc.integer({ min: 1, max: 254 })),
+    isMultiHop: fc.boolean(),
   })
-  .map(({ asn, address, hold, connect, ttl }) => ({
+  .map(({ asn, address, hold, connect, ttl, isMultiHop }) => ({
     older: {
       asn,
       address,
       ...(hold !== undefined && { holdTime: `${hold}s`, keepaliveTime: "1s" }),
       ...(connect !== undefined && { connectTime: `${connect}s` }),
       ...(ttl !== undefined && { bfd: { minimumTtl: ttl } }),
+      ...(isMultiHop && { ebgpMultiHop: true }),
     },
     newer: {
       asn,
@@ -38,6 +40,7 @@ const neighbors: fc.Arbitrary<{ older: Neighbor; newer: Neighbor }> = fc
       ...(hold !== undefined && { holdTimeSeconds: hold, keepaliveTimeSeconds: 1 }),
       ...(connect !== undefined && { connectTimeSeconds: connect }),
       ...(ttl !== undefined && { bfd: { minimumTTL: ttl } }),
+      ...(isMultiHop && { properties: [{ type: "ebgpMultiHop" as const, ebgpMultiHop: {} }] }),
     },
   }));
 
@@ -86,6 +89,15 @@ describe("Underlay", () => {
       ["spec.neighbors[0].connectTimeSeconds: connectTime and connectTimeSeconds are the same setting; remove one of them"],
     ],
     [
+      "both spellings of multihop",
+      {
+        neighbors: [
+          { asn: 64512, address: "192.168.11.2", ebgpMultiHop: true, properties: [{ type: "ebgpMultiHop", ebgpMultiHop: { ttl: 3 } }] },
+        ],
+      },
+      ["spec.neighbors[0].properties: ebgpMultiHop and properties are the same setting; remove one of them"],
+    ],
+    [
       "two IPv4 prefixes of VTEPs",
       { evpn: undefined, tunnelEndpoint: { cidrs: ["100.65.0.0/24", "100.66.0.0/24"] } },
       ["spec.tunnelEndpoint.cidrs[1]: tunnelEndpoint.cidrs allows one prefix of each family"],
@@ -112,13 +124,19 @@ describe("Underlay", () => {
       routeridcidr: "10.0.0.0/24",
       interfaces: [device("eth1"), device("eth9")],
       tunnelEndpoint: { cidrs: ["224.0.0.0/24"] },
-      neighbors: [{ asn: 64512, address: "192.168.11.2", connectTimeSeconds: 0, bfd: { minimumTTL: 0 } }],
+      neighbors: [
+        { asn: 64512, address: "192.168.11.2", connectTimeSeconds: 0, bfd: { minimumTTL: 0 } },
+        { asn: 64512, address: "192.168.11.3", properties: [{ type: "ebgpMultiHop", ebgpMultiHop: { ttl: 0 } }] },
+        { asn: 64512, interface: "eth1", properties: [{ type: "ebgpMultiHop", ebgpMultiHop: {} }] },
+      ],
     };
     const objects = readObjects({ underlays: [{ ...underlay(), spec }], l2vnis: [], l3vnis: [], passthroughs: [], rawConfigs: [] });
     expect(plan(observed(objects)).failures.map(({ field }) => field)).toEqual([
       "spec.interfaces[1].networkDevice.interfaceName",
       "spec.neighbors[0].bfd.minimumTTL",
       "spec.neighbors[0].connectTimeSeconds",
+      "spec.neighbors[1].properties[0].ebgpMultiHop.ttl",
+      "spec.neighbors[2].properties",
       "spec.tunnelEndpoint.cidrs[0]",
     ]);
   });

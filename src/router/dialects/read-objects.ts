@@ -115,7 +115,8 @@ function readTunnelEndpoint({ cidrs }: NonNullable<Underlay["spec"]["tunnelEndpo
 type ApiNeighbor = NonNullable<Underlay["spec"]["neighbors"]>[number];
 
 function readNeighbor(neighbor: ApiNeighbor, at: string, spellings: Spellings): NeighborSpec {
-  const { holdTime, keepaliveTime, connectTime, holdTimeSeconds, keepaliveTimeSeconds, connectTimeSeconds, bfd, ...same } = neighbor;
+  const { holdTime, keepaliveTime, connectTime, holdTimeSeconds, keepaliveTimeSeconds, connectTimeSeconds, properties, bfd, ...same } =
+    neighbor;
   const duration = (name: string, text: string | undefined, seconds: number | undefined) =>
     spellings.either(at, [name, text], [`${name}Seconds`, seconds === undefined ? undefined : `${seconds}s`]);
   const timers = {
@@ -123,13 +124,22 @@ function readNeighbor(neighbor: ApiNeighbor, at: string, spellings: Spellings): 
     keepaliveTime: duration("keepaliveTime", keepaliveTime, keepaliveTimeSeconds),
     connectTime: duration("connectTime", connectTime, connectTimeSeconds),
   };
+  const { ebgpMultiHop, multiHopTtl } = readMultiHop(same.ebgpMultiHop, properties, at, spellings);
   for (const name of ["type", "interface", "addressFamilies"] as const) if (same[name] !== undefined) spellings.newer(`${at}.${name}`);
   same.addressFamilies?.forEach(({ type }, nth) => {
     if (type === "ipv4vpn" || type === "ipv6vpn") {
       spellings.problem(`${at}.addressFamilies[${nth}].type`, `Address family ${type} is not supported by this version`);
     }
   });
-  return { ...same, ...defined(timers), ...(bfd && { bfd: readBfd(bfd, `${at}.bfd`, spellings) }) };
+  return { ...same, ...defined({ ...timers, ebgpMultiHop, multiHopTtl }), ...(bfd && { bfd: readBfd(bfd, `${at}.bfd`, spellings) }) };
+}
+
+function readMultiHop(older: boolean | undefined, properties: ApiNeighbor["properties"], at: string, spellings: Spellings) {
+  const nth = properties?.findIndex(({ type }) => type === "ebgpMultiHop") ?? -1;
+  const newer = properties?.[nth]?.ebgpMultiHop;
+  const ebgpMultiHop = spellings.either(at, ["ebgpMultiHop", older], ["properties", newer && true]);
+  if (newer) spellings.newer(`${at}.properties[${nth}].ebgpMultiHop.ttl`, `${at}.multiHopTtl`);
+  return { ebgpMultiHop, multiHopTtl: newer?.ttl };
 }
 
 function readBfd({ minimumTTL, minimumTtl, ...same }: NonNullable<ApiNeighbor["bfd"]>, at: string, spellings: Spellings) {

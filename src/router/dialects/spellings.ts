@@ -66,7 +66,7 @@ export const V01_TO_V02: Spellings = {
         duration("connectTime"),
         { older: "hostasn" },
         { older: "bfd", newer: "bfd", fields: [{ older: "minimumTtl", newer: "minimumTTL" }] },
-        ...added("type", "interface", "addressFamilies"),
+        ...added("type", "interface", "addressFamilies", "properties"),
       ],
     },
     ...added("gracefulRestart", "isis", "srv6"),

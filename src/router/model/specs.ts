@@ -27,7 +27,9 @@ export interface RouterObject<Spec> extends KubeObject {
 
 type ApiNeighbor = NonNullable<ApiUnderlay["spec"]["neighbors"]>[number];
 
-export type NeighborSpec = Omit<ApiNeighbor, "holdTimeSeconds" | "keepaliveTimeSeconds" | "connectTimeSeconds" | "bfd"> & {
+export type NeighborSpec = Omit<ApiNeighbor, "holdTimeSeconds" | "keepaliveTimeSeconds" | "connectTimeSeconds" | "properties" | "bfd"> & {
+  /** With ebgpMultiHop; missing: 255. */
+  multiHopTtl?: number;
   bfd?: Omit<NonNullable<ApiNeighbor["bfd"]>, "minimumTTL">;
 };
 

@@ -51,7 +51,7 @@ export function underlayFragment(owner: string, { spec, routerId, announcedVtep,
         line: `router bgp ${spec.asn}`,
         inside: [
           ...instance(routerId),
-          ...ecmp(neighbors),
+          ...ecmp(isMultipath(spec)),
           ...gracefulRestart(spec),
           ...neighbors.flatMap((neighbor) => fabricNeighbor(neighbor, spec, passwords.get(peerName(neighbor)))),
           ...addressFamily("ipv4 unicast", [...(announcedVtep ? [network(`${announcedVtep}/32`)] : []), ...inFamily("ipv4unicast")]),
@@ -72,9 +72,14 @@ function familiesOf({ address, addressFamilies }: NeighborSpec, { evpn }: Underl
   return new Set([own, ...(evpn ? (["evpn"] as const) : [])]);
 }
 
-/** Two switches in different ASes are both used: otherwise FRR compares AS paths, and uses one. */
-function ecmp(neighbors: readonly NeighborSpec[]): ConfigLine[] {
-  return neighbors.length > 1 ? [{ line: "bgp bestpath as-path multipath-relax" }] : [];
+/** Two switches in different ASes are both used: otherwise FRR compares AS paths, and uses one. Each instance compares its own, also those it imports. */
+function ecmp(isMultipath: boolean): ConfigLine[] {
+  return isMultipath ? [{ line: "bgp bestpath as-path multipath-relax" }] : [];
+}
+
+/** Whether there may be several paths to one destination. */
+export function isMultipath({ neighbors = [] }: UnderlaySpec): boolean {
+  return neighbors.length > 1;
 }
 
 /** FRR does not show its own times. */
@@ -95,7 +100,7 @@ export function peerName({ address, interface: name }: NeighborSpec): string {
 }
 
 function fabricNeighbor(neighbor: NeighborSpec, { asn, gracefulRestart }: UnderlaySpec, password: string | undefined): ConfigLine[] {
-  const { bfd, holdTime, keepaliveTime, port, ebgpMultiHop } = neighbor;
+  const { bfd, holdTime, keepaliveTime, port, ebgpMultiHop, multiHopTtl } = neighbor;
   // A neighbor that restarts gracefully has to be back before its routes are dropped.
   const connectTime = neighbor.connectTime ?? (gracefulRestart ? "5s" : undefined);
   const timers = holdTime !== undefined && keepaliveTime !== undefined;
@@ -106,6 +111,7 @@ function fabricNeighbor(neighbor: NeighborSpec, { asn, gracefulRestart }: Underl
     password,
     port,
     ebgpMultiHop,
+    multiHopTtl,
     ...(timers && { timers: { keepalive: wholeSeconds(keepaliveTime), hold: wholeSeconds(holdTime) } }),
     ...(connectTime !== undefined && { connectTime: wholeSeconds(connectTime) }),
     ...(bfd && { bfd: { profile: hasProfile(neighbor) ? profileName(neighbor) : undefined } }),
@@ -141,7 +147,7 @@ export type SessionPairs = ReadonlyMap<Family, SessionAddresses>;
 export function l3vniFragment(
   owner: string,
   { vrf, vni, hostsession, exportRTs, importRTs }: L3VNISpec,
-  { asn, routerId, ends }: { asn: number; routerId: string; ends: SessionPairs },
+  { asn, routerId, isMultipath, ends }: { asn: number; routerId: string; isMultipath: boolean; ends: SessionPairs },
 ): Fragment {
   const hosts = [...ends.values()].map(({ host }) => host.address.toString());
   const inFamily = (family: Family): ConfigLine[] => [
@@ -158,6 +164,7 @@ export function l3vniFragment(
         line: `router bgp ${own} vrf ${vrf}`,
         inside: [
           ...instance(routerId),
+          ...ecmp(isMultipath),
           ...hosts.flatMap((host) => neighborOptions(host, [`remote-as ${hostsession?.hosttype ?? hostsession?.hostasn}`])),
           ...addressFamily("ipv4 unicast", inFamily(4)),
           ...addressFamily("ipv6 unicast", inFamily(6)),

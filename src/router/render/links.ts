@@ -9,12 +9,13 @@ export function underlayLinks(
   owner: string,
   { nics = [] }: UnderlaySpec,
   vtep: Vtep | undefined,
-  known: ReadonlyMap<string, readonly string[]> = new Map(),
+  { nics: known, lost }: { readonly nics?: ReadonlyMap<string, readonly string[]>; readonly lost: readonly string[] },
 ): DesiredLink[] {
   return [
     ...nics.map((name): DesiredLink => {
-      const addresses = known.get(name);
-      return { type: "nic", netns: "router", name, owner, ...(addresses && { addresses }) };
+      const addresses = known?.get(name);
+      const optional = lost.includes(name) && { optional: true as const };
+      return { type: "nic", netns: "router", name, owner, ...(addresses && { addresses }), ...optional };
     }),
     ...(vtep?.ours
       ? [{ type: "dummy", netns: "router", name: vtep.device, owner, addresses: [`${vtep.address.toString()}/32`] } as const]

@@ -5,7 +5,7 @@ import type { SessionAddresses } from "../validate/addresses.ts";
 import { vrfOf } from "../validate/names.ts";
 import type { Rendered } from "../model/rendered.ts";
 import { l2vniLinks, l3vniLinks, passthroughLinks, underlayLinks } from "./links.ts";
-import { l3vniFragment, passthroughFragment, peerName, underlayFragment } from "./frr.ts";
+import { isMultipath, l3vniFragment, passthroughFragment, peerName, underlayFragment } from "./frr.ts";
 import { sessionAddressPair } from "../validate/host-session.ts";
 import { valueOf } from "../validate/networks.ts";
 import { passwordOf } from "../validate/neighbors.ts";
@@ -23,6 +23,8 @@ export interface UnderlayFacts {
   /** Interfaces that are, or will be, in the router's namespace. */
   readonly nics: readonly string[];
   readonly neighbors: readonly string[];
+  /** Whether there may be several paths to one destination. */
+  readonly isMultipath: boolean;
   /** Where the tunnels of all nodes end, where that is not an interface of each. */
   readonly vteps: Prefix | undefined;
 }
@@ -39,19 +41,25 @@ export function fabricOf(name: string, spec: UnderlaySpec, backends: NodeFacts):
     index,
     nics: spec.nics ?? [],
     neighbors: (spec.neighbors ?? []).flatMap(({ address }) => (address === undefined ? [] : [parseAddress(address).toString()])),
+    isMultipath: isMultipath(spec),
     vteps: spec.evpn?.vtepcidr ? parseMaskedPrefix(spec.evpn.vtepcidr) : undefined,
   };
 }
 
-export function renderUnderlay(owner: string, spec: UnderlaySpec, { routerId, vtep }: UnderlayFacts, backends: NodeFacts): Rendered {
+export function renderUnderlay(
+  owner: string,
+  spec: UnderlaySpec,
+  { routerId, vtep }: UnderlayFacts,
+  node: NodeFacts & { readonly lost: readonly string[] },
+): Rendered {
   const passwords = new Map(
     (spec.neighbors ?? []).flatMap((neighbor) => {
-      const password = passwordOf(neighbor, backends.passwords);
+      const password = passwordOf(neighbor, node.passwords);
       return password === undefined ? [] : [[peerName(neighbor), password] as const];
     }),
   );
   const fragment = underlayFragment(owner, { spec, routerId, passwords, ...(vtep?.ours && { announcedVtep: vtep.address.toString() }) });
-  return { fragment, links: underlayLinks(owner, spec, vtep, backends.nics) };
+  return { fragment, links: underlayLinks(owner, spec, vtep, node) };
 }
 
 /** It says nothing to FRR by itself: the L3VNI of its VRF announces its subnets. */

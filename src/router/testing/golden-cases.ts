@@ -127,6 +127,9 @@ export const CASES: Readonly<Record<string, ObservedNode>> = {
             neighbors: [
               { type: "external", interface: "eth1", password: "s3cret", bfd: { detectMultiplier: 5 } },
               { asn: 64513, interface: "eth2", holdTimeSeconds: 9, keepaliveTimeSeconds: 3, connectTimeSeconds: 10 },
+              { asn: 64520, address: "192.168.11.8", properties: [{ type: "ebgpMultiHop", ebgpMultiHop: { ttl: 3 } }] },
+              { asn: 64521, address: "2001:db8::8", properties: [{ type: "ebgpMultiHop", ebgpMultiHop: {} }] },
+              { asn: 64522, address: "2001:db8::9", properties: [{ type: "ebgpMultiHop", ebgpMultiHop: { ttl: 1 } }] },
               { type: "internal", address: "192.168.11.9", bfd: { minimumTTL: 10 }, addressFamilies: [{ type: "evpn" }] },
             ],
           },

@@ -77,6 +77,7 @@ export class MemoryBackends implements RouterBackends {
       const { netns, name, owner, type } = link;
       const known = this.links[netns].get(name);
       if (known?.as === JSON.stringify(link)) continue;
+      if (type === "nic" && link.optional && !known && !this.links.host.has(name)) continue;
       if (this.rejects.has(`${netns}/${name}`) || this.rejects.has(`${netns}/${name} ${owner}`)) {
         return { changed, rejected: Object.assign(new Error(`${name}: RTNETLINK answers: Operation not supported`), { code: "Rejected" }) };
       }

@@ -21,6 +21,7 @@ export function neighborProblems({ neighbors = [], nics = [] }: UnderlaySpec, pa
     return [
       ...problems,
       ...remoteAsProblems(field, neighbor),
+      ...(neighbor.multiHopTtl === undefined ? [] : numberProblems(`${field}.multiHopTtl`, "ttl", neighbor.multiHopTtl, 1, 255)),
       ...(neighbor.port === undefined ? [] : numberProblems(`${field}.port`, "Port", neighbor.port, 0, 65_535)),
       ...timerProblems(field, neighbor),
       ...passwordProblems(field, neighbor, passwords),

@@ -11,15 +11,21 @@ import type { NodeFacts } from "./vni.ts";
 
 export const ALLOW_NODE_INTERFACE = "plumbline.dev/allow-node-interface";
 
-/** U2, U4 to U9, and whether the Underlay can stand on this node. */
-export function underlayProblems(spec: Spec, annotations: Readonly<Record<string, string>>, facts: NodeFacts): FieldProblem[] {
+/** U2, U4 to U9, and whether the Underlay can stand on this node. `live` is what stands there now. */
+export function underlayProblems(
+  spec: Spec,
+  annotations: Readonly<Record<string, string>>,
+  facts: NodeFacts,
+  live?: Pick<Spec, "nics">,
+): FieldProblem[] {
+  const lost = new Set(lostNics(spec, live, facts.interfaces));
   return [
     ...numberProblems("spec.asn", "AS number", spec.asn, AS_NUMBER.min, AS_NUMBER.max),
     ...indexProblems(facts.index),
     ...problemsOf("spec.routeridcidr", routerId(spec, facts.index ?? 0)),
     ...neighborProblems(spec, facts.passwords),
     ...selfProblems(spec, facts),
-    ...nicProblems(spec, annotations, facts),
+    ...nicProblems(spec, annotations, facts, lost),
     ...evpnProblems(spec, facts),
   ];
 }
@@ -57,12 +63,23 @@ export function routerId({ routeridcidr }: Spec, index: number): ParsedField<Add
   return id ? { value: id } : { problem: `routeridcidr ${reading.value.toString()} has no router id for node index ${index}` };
 }
 
-function nicProblems({ nics = [] }: Spec, annotations: Readonly<Record<string, string>>, facts: NodeFacts): FieldProblem[] {
+/** Interfaces that were live and have vanished while another one is there: each takes only its own neighbors with it. */
+export function lostNics({ nics = [] }: Spec, live: Pick<Spec, "nics"> | undefined, { host, router }: NodeFacts["interfaces"]): string[] {
+  const isPresent = (nic: string) => named(router, nic) !== undefined || named(host, nic) !== undefined;
+  return nics.some(isPresent) ? nics.filter((nic) => !isPresent(nic) && live?.nics?.includes(nic)) : [];
+}
+
+function nicProblems(
+  { nics = [] }: Spec,
+  annotations: Readonly<Record<string, string>>,
+  facts: NodeFacts,
+  lost: ReadonlySet<string>,
+): FieldProblem[] {
   if (nics.length === 0) return [{ field: "spec.nics", message: "The Underlay names no interface; the router requires at least one" }];
   return nics.flatMap((nic, nth) => {
     const field = `spec.nics[${nth}]`;
     if (nics.indexOf(nic) < nth) return [{ field, message: `Interface ${nic} is listed more than once` }];
-    return oneNicProblems(field, nic, annotations, facts);
+    return lost.has(nic) ? [] : oneNicProblems(field, nic, annotations, facts);
   });
 }
 
