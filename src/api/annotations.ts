@@ -7,6 +7,8 @@ export const checkpointAnnotation = "plumbline.dev/checkpoint-seconds";
 export const sourceNodeAnnotation = "plumbline.dev/source-node";
 /** What the target is: `service/shop/web`, `endpoint/shop/web`, `node/n2`, `host`. */
 export const targetAnnotation = "plumbline.dev/target";
+/** How the target is probed, as JSON: not a field, because OpenShift's own CRD has none for it. */
+export const probeAnnotation = "plumbline.dev/probe";
 export const targetNodeAnnotation = "plumbline.dev/target-node";
 /** On a Service: the other namespaces whose meshes may name it, separated by commas, or `*`. */
 export const allowAnnotation = "plumbline.dev/allow-mesh-from";

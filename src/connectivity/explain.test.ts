@@ -193,6 +193,13 @@ test("a forbidden target makes the check its own cause, with the field", () => {
   expect(statements).toMatchObject([{ health: "Unknown", ownFault: true, fix: { change: { field: "spec.targetEndpoint" } } }]);
 });
 
+test("an invalid probe makes the check its own cause, with the annotation", () => {
+  const statements = explain([PodNetworkConnectivityCheck, check("n1", "10.0.0.1:80", unknown("InvalidProbe", "not JSON"))]);
+  expect(statements).toMatchObject([
+    { health: "Unknown", ownFault: true, fix: { change: { field: "metadata.annotations[plumbline.dev/probe]" } } },
+  ]);
+});
+
 test("a check without a result, with a reached target, or retired has no problem", () => {
   const retired = between("n1", "n2", failing(at("n2"), ago(5)));
   retired.metadata.annotations = { ...retired.metadata.annotations, "plumbline.dev/retired": ago(2) };

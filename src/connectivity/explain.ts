@@ -22,7 +22,14 @@ import {
   isReached,
   type UnreachedNodes,
 } from "./explain-causes.ts";
-import { meshAnnotation, nodeAnnotation, retiredAnnotation, sourceNodeAnnotation, targetNodeAnnotation } from "../api/annotations.ts";
+import {
+  meshAnnotation,
+  nodeAnnotation,
+  probeAnnotation,
+  retiredAnnotation,
+  sourceNodeAnnotation,
+  targetNodeAnnotation,
+} from "../api/annotations.ts";
 import { Node } from "../api/core/node.ts";
 import { type CommonCause, commonCauses } from "./analysis/common-cause.ts";
 import { zonesOf, type CheckResult, resultOf } from "./analysis/check-result.ts";
@@ -104,6 +111,12 @@ function hasLeft(node: string, reader: ObjectReader): boolean {
   return reader.get(Node, node) === undefined && reader.all(Node).length > 0;
 }
 
+const WRONG_FIELDS: Readonly<Record<string, string>> = {
+  InvalidTarget: "spec.targetEndpoint",
+  TargetRefused: "spec.targetEndpoint",
+  InvalidProbe: `metadata.annotations[${probeAnnotation}]`,
+};
+
 /** Why there is no result. */
 function silentBecause(check: Check, reachable: Condition, reader: ObjectReader): Reasons {
   const { reason, message, lastTransitionTime: since } = reachable;
@@ -112,9 +125,10 @@ function silentBecause(check: Check, reachable: Condition, reader: ObjectReader)
   const host = node ?? annotations[sourceNodeAnnotation];
   const body = { health: "Unknown", reason, message, since } as const;
   if (reason === "Retired" || reason === "NoResultYet") return { body: HEALTHY, about: [] };
-  if (reason === "InvalidTarget" || reason === "TargetRefused") {
-    const change = { component: componentOf(check), field: "spec.targetEndpoint" };
-    return { body: { ...body, ownFault: true, fix: { text: "change spec.targetEndpoint", change } }, about: [] };
+  const field = WRONG_FIELDS[reason];
+  if (field !== undefined) {
+    const change = { component: componentOf(check), field };
+    return { body: { ...body, ownFault: true, fix: { text: `change ${field}`, change } }, about: [] };
   }
   if (reason !== "Stale" && reason !== "SourceFault") return { body, about: [] };
   if (reason === "Stale" && host !== undefined && hasLeft(host, reader)) return { body: HEALTHY, about: [] };

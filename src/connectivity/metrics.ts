@@ -2,7 +2,7 @@ import { counter, gauge, histogram } from "../kube/metrics.ts";
 
 export const checkActionSeconds = histogram(
   "check_action_seconds",
-  "Duration of the lookups and connections of connectivity checks. `reason` is DNSDone, DNSError, ConnectDone or ConnectError.",
+  "Duration of the lookups, connections and requests of connectivity checks. `reason` is DNSDone, DNSError, ConnectDone, ConnectError, HTTPDone, HTTPError, TLSError, UnexpectedStatus or BodyMismatch.",
   "reason",
 );
 export const checkFaults = counter(

@@ -35,6 +35,7 @@ const REASONS = [
   "noEndpoints",
   "Stale",
   "InvalidTarget",
+  "InvalidProbe",
   "ConnectError",
   "DNSError",
   "Incomplete",

@@ -1,6 +1,7 @@
 import { defineKind, type Stored } from "../define-kind.ts";
 import { exactlyOneOf } from "../rule.ts";
 import { s } from "../schema.ts";
+import { probe } from "./probe.ts";
 
 const name = (doc: string) => s.string({ doc, minLength: 1, maxLength: 253 });
 const namespace = () =>
@@ -45,6 +46,7 @@ const target = () =>
         ),
       ),
       host: s.optional(s.string({ doc: "One host:port, by name or address.", minLength: 1, maxLength: 320, pattern: "^\\S+:\\d+$" })),
+      probe: s.optional(probe()),
     },
     { doc: "One target.", rules: [exactlyOneOf("service", "endpoints", "nodes", "host")] },
   );

@@ -13,7 +13,12 @@ const logEntry = () =>
     {
       time: moment("When the action started."),
       success: s.bool({ doc: "Whether the action succeeded." }),
-      reason: s.optional(s.string({ doc: "DNSDone, DNSError, ConnectDone or ConnectError.", maxLength: 64 })),
+      reason: s.optional(
+        s.string({
+          doc: "DNSDone, DNSError, ConnectDone or ConnectError; for HTTP also HTTPDone, HTTPError, TLSError, UnexpectedStatus or BodyMismatch.",
+          maxLength: 64,
+        }),
+      ),
       message: s.optional(s.string({ doc: "A human-readable message.", maxLength: 512 })),
       latency: s.optional(s.nullable(s.string({ doc: "How long the action took, such as 2.845865ms.", maxLength: 64 }))),
     },
@@ -30,7 +35,7 @@ export const PodNetworkConnectivityCheck = defineKind({
   scope: "Namespaced",
   shortNames: ["pncc"],
   categories: ["plumbline"],
-  doc: "Checks every minute whether a pod or node reaches a TCP endpoint, and records the latest results and outages.",
+  doc: "Checks every minute whether a pod or node reaches a TCP endpoint, and records the latest results and outages. Annotation plumbline.dev/probe requests HTTP or HTTPS.",
   columns: [
     { name: "Source", path: ".spec.sourcePod", type: "string", doc: "The pod or node that runs the check.", wide: true },
     { name: "Target Endpoint", path: ".spec.targetEndpoint", type: "string", doc: "The endpoint to reach." },

@@ -5,6 +5,7 @@ import { CliError, EXIT } from "../shared/exit.ts";
 import { oneOf, withLogLevel } from "../shared/log-level.ts";
 import type { PodCheckOptions } from "../p2pnc/in-pod.ts";
 import type { PruneOptions } from "../p2pnc/prune.ts";
+import { configureHttp } from "../p2pnc/http.ts";
 import { parseTarget, type Target } from "../../connectivity/probe/target.ts";
 
 interface CheckOptions extends PodCheckOptions {
@@ -20,6 +21,7 @@ export function configure(command: Command): void {
   const check = command.command("check").description("Check whether targets are reachable.");
   check.addHelpText("after", ({ command }) => `\nExample:\n  ${lineOf(command)} tcp-endpoint --once 10.0.134.23:2379\n`);
   configureTcpEndpoint(check.command("tcp-endpoint"));
+  configureHttp(check.command("http"));
   configurePrune(command.command("prune"));
 }
 

@@ -49,6 +49,38 @@ test("a check of a name has both latencies, its latest entries and its outages",
   ]);
 });
 
+const request = (minutes: number, success: boolean, reason: string, message: string) => ({
+  time: ago(minutes),
+  success,
+  reason,
+  message,
+  latency: "12ms",
+});
+
+test("a check of a URL says what it sends and expects, and has the latency of its requests", () => {
+  const annotations = {
+    "plumbline.dev/probe":
+      '{"type":"HTTPS","path":"/healthz","host":"web.test","expect":{"status":[200,204],"body":"ok"},"tls":{"insecure":true}}',
+  };
+  const status = {
+    successes: [
+      request(1, true, "HTTPDone", "HTTP 200 from https://10.0.0.1:443/healthz"),
+      request(3, true, "HTTPDone", "HTTP 200 from https://10.0.0.1:443/healthz"),
+    ],
+    failures: [request(2, false, "UnexpectedStatus", "Unexpected answer of https://10.0.0.1:443/healthz; status 503, expected 200 or 204")],
+  };
+  const sections = checkSections(check("a", "10.0.0.1:443", status, annotations), { paint: colorize, now: NOW });
+  expect(sections?.slice(0, 2)).toEqual([
+    [
+      "Request:",
+      "  GET https://10.0.0.1:443/healthz for host web.test",
+      '  expects status 200 or 204, and "ok" in the body',
+      "  accepts every certificate",
+    ],
+    ["Latency:", "  request   ▁x▁   min 12ms, median 12ms, max 12ms of 2 since 2026-11-16T11:57:00Z"],
+  ]);
+});
+
 test("entries of other checkers get our names, and their duration is the time taken", () => {
   const theirs = {
     time: ago(1),

@@ -3,10 +3,12 @@ import { apiVersionOf, type KubeObject } from "../../api/kind.ts";
 import { metaTime } from "../../api/time.ts";
 import { durationText } from "../../connectivity/history/duration.ts";
 import { fromStatus } from "../../connectivity/history/from-status.ts";
-import { type LogLine, isSuccess } from "../../connectivity/history/history.ts";
+import { isLookup, type LogLine, isSuccess } from "../../connectivity/history/history.ts";
 import { historyState } from "../../connectivity/history/reduce.ts";
 import type { Zones } from "../../connectivity/analysis/check-result.ts";
 import { outageWindows } from "../../connectivity/analysis/outage-window.ts";
+import { probeAnnotation } from "../../api/annotations.ts";
+import { parseProbedTarget } from "../../connectivity/probe/target.ts";
 import { ageOf } from "../../util/age.ts";
 import { timeRangeCells } from "../checks/draw-incidents.ts";
 import { type TextCell, Columns, stripControlCharacters, titled } from "../print/columns.ts";
@@ -26,19 +28,41 @@ export function checkSections(object: KubeObject, options: SectionOptions): stri
   const check = object as PodNetworkConnectivityCheck;
   const { successes, failures } = historyState(fromStatus(check.status, options.now));
   return [
+    ...titled("Request:", requestLines(check)),
     ...titled("Latency:", latencies(successes, failures, options)),
     ...titled("Latest:", latest(successes, failures, options)),
     ...titled("Outages:", outages(check, options)),
   ];
 }
 
+/** What is sent and expected, if it is more than a connection. */
+function requestLines({ metadata, spec }: PodNetworkConnectivityCheck): string[] {
+  const target = parseProbedTarget(spec.targetEndpoint, metadata.annotations?.[probeAnnotation]);
+  if ("problem" in target || !target.probed) return [];
+  const { host, expect, followRedirects, tls } = target.probed.probe;
+  const lines = [
+    `GET ${target.text}${host === undefined ? "" : ` for host ${host}`}${followRedirects ? ", redirects followed" : ""}`,
+    `expects status ${expect?.status?.join(" or ") ?? "200 to 299"}${expect?.body === undefined ? "" : `, and ${JSON.stringify(expect.body)} in the body`}`,
+    ...(tls?.insecure ? ["accepts every certificate"] : []),
+    ...(tls?.caBundle === undefined ? [] : ["accepts certificates of its own authorities only"]),
+  ];
+  return lines.map(stripControlCharacters);
+}
+
+const isProbe = (entry: LogLine): boolean => !isLookup(entry);
+const ACTIONS = [
+  { name: "request", success: "HTTPDone", isOfIt: isProbe },
+  { name: "connect", success: "ConnectDone", isOfIt: isProbe },
+  { name: "lookup", success: "DNSDone", isOfIt: isLookup },
+] as const;
+
 function latencies(successes: readonly LogLine[], failures: readonly LogLine[], { paint }: SectionOptions): string[] {
-  const rows = (["Connect", "DNS"] as const).flatMap((action): TextCell[][] => {
-    const done = successes.filter(({ outcome, latencyMs }) => outcome === `${action}Done` && latencyMs !== undefined);
+  const rows = ACTIONS.flatMap(({ name, success, isOfIt }): TextCell[][] => {
+    const done = successes.filter(({ outcome, latencyMs }) => outcome === success && latencyMs !== undefined);
     const [newest, oldest] = [done[0], done.at(-1)];
     if (!newest || !oldest) return [];
     // Old failures are kept longer than the successes around them.
-    const failed = failures.filter(({ outcome, at }) => outcome === `${action}Error` && at >= oldest.at);
+    const failed = failures.filter((entry) => isOfIt(entry) && entry.at >= oldest.at);
     const course = [...done, ...failed].toSorted((one, other) => one.at - other.at);
     const values = course.map((entry) => (isSuccess(entry) ? entry.latencyMs : undefined));
     const line = sparkline(values, "x");
@@ -47,7 +71,7 @@ function latencies(successes: readonly LogLine[], failures: readonly LogLine[], 
     const figures = `min ${short(sorted[0])}, median ${short(middle)}, max ${short(sorted.at(-1))}`;
     return [
       [
-        { text: action === "DNS" ? "lookup" : "connect" },
+        { text: name },
         { text: line, painted: line.replaceAll("x", paint("red", "x")) },
         { text: `${figures} of ${done.length} since ${timeOf(oldest)}` },
       ],
@@ -75,7 +99,7 @@ function latest(successes: readonly LogLine[], failures: readonly LogLine[], { p
 }
 
 function order({ outcome }: LogLine): number {
-  return outcome.startsWith("Connect") ? 1 : 0;
+  return isLookup({ outcome }) ? 0 : 1;
 }
 
 function outages(check: PodNetworkConnectivityCheck, { paint, now }: SectionOptions): string[] {

@@ -46,6 +46,21 @@ test("a target that the schema accepts but that cannot be probed is a failure", 
   ]);
 });
 
+const probed = (text: string) => check("10.0.0.1:80", "shop", { "plumbline.dev/probe": text });
+
+test("a probe annotation that a source would not read is a failure", () => {
+  expect(failures(probed('{"type":"HTTP","path":"/healthz"}'))).toEqual([]);
+  expect(failures(probed('{"type":"HTTP","pfad":"/"}'))).toEqual([
+    "PodNetworkConnectivityCheck metadata.annotations[plumbline.dev/probe]: unknown field pfad",
+  ]);
+});
+
+test("a probe of a mesh with a bundle that is no certificate is a failure", () => {
+  expect(failures(mesh({ host: "a:1", probe: { type: "HTTPS", tls: { caBundle: "PEM" } } }))).toEqual([
+    "ConnectivityMesh spec.targets[0].probe: tls.caBundle: not a certificate in PEM",
+  ]);
+});
+
 test("a Service in the manifests must have the port, and others are not checked", () => {
   const web = service({ name: "http", port: 80, protocol: "TCP" }, { port: 53, protocol: "UDP" });
   expect(failures(mesh({ service: { name: "web", port: 80 } }), mesh({ endpoints: { service: "web", port: "http" } }), web)).toEqual([]);

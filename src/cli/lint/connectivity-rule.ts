@@ -2,7 +2,8 @@ import { ConnectivityMesh } from "../../api/connectivity/connectivity-mesh.ts";
 import { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
 import { Service } from "../../api/core/service.ts";
 import { type KubeObject, manifestsOf } from "../../api/kind.ts";
-import { allowAnnotation, nodeAnnotation } from "../../api/annotations.ts";
+import { probeText, readProbe } from "../../api/connectivity/probe.ts";
+import { allowAnnotation, nodeAnnotation, probeAnnotation } from "../../api/annotations.ts";
 import { allowsMeshesOf } from "../../connectivity/mesh/targets.ts";
 import { forbiddenReason } from "../../connectivity/probe/special-addresses.ts";
 import { parseTarget } from "../../connectivity/probe/target.ts";
@@ -21,7 +22,10 @@ export function connectivityRule(objects: readonly KubeObject[]): LintFailure[] 
   const services = servicesOf(objects);
   const about = remarks(
     objects,
-    ({ spec }) => [{ field: "spec.targetEndpoint", message: problemOf(spec.targetEndpoint) }],
+    ({ spec, metadata }) => [
+      { field: "spec.targetEndpoint", message: problemOf(spec.targetEndpoint) },
+      { field: `metadata.annotations[${probeAnnotation}]`, message: probeProblem(metadata.annotations?.[probeAnnotation]) },
+    ],
     (mesh) => meshFaults(mesh, services),
   );
   return about.map((remark) => Object.assign(remark, { reason: "ValidationFailed", class: "Permanent" as const }));
@@ -69,7 +73,10 @@ function meshFaults(mesh: ConnectivityMesh, services: ReadonlyMap<string, Servic
     if (service) return { field: `spec.targets[${at}].service.port`, message: portProblem(service, service.name, mesh, services) };
     return { field: `spec.targets[${at}].endpoints.port`, message: portProblem(endpoints, endpoints?.service, mesh, services) };
   });
-  return [{ field: "spec.sourcesPerTarget", message: few }, ...perTarget];
+  const perProbe = targets.map(({ probe }, at): Remark => {
+    return { field: `spec.targets[${at}].probe`, message: probeProblem(probe && probeText(probe)) };
+  });
+  return [{ field: "spec.sourcesPerTarget", message: few }, ...perTarget, ...perProbe];
 }
 
 function remarks(
@@ -107,6 +114,11 @@ function portProblem(
 function problemOf(text: string): string | undefined {
   const target = parseTarget(text);
   return "problem" in target ? target.problem : undefined;
+}
+
+function probeProblem(annotation: string | undefined): string | undefined {
+  const probe = annotation === undefined ? undefined : readProbe(annotation);
+  return probe && "problem" in probe ? probe.problem : undefined;
 }
 
 function targetProblem(text: string): string | undefined {

@@ -1,7 +1,8 @@
 import { setFlagsFromString } from "node:v8";
 import { join } from "node:path";
 import { PodNetworkConnectivityCheck, sourceOf } from "../../api/connectivity/pod-network-connectivity-check.ts";
-import { type Target, parseTarget } from "../../connectivity/probe/target.ts";
+import { probeAnnotation } from "../../api/annotations.ts";
+import { type Target, parseProbedTarget } from "../../connectivity/probe/target.ts";
 import { addChecks } from "../../connectivity/checker/add-checks.ts";
 import { sourceLease } from "../../connectivity/source-lease.ts";
 import type { Prefix } from "../../ip/prefix.ts";
@@ -101,7 +102,7 @@ export async function tryOwnChecks({ allowTarget, output, ...cluster }: OnceOpti
     .finally(() => client.close());
   const wanted = new Map<string, RequestedProbe>();
   for (const check of items) {
-    const target = parseTarget(check.spec.targetEndpoint);
+    const target = parseProbedTarget(check.spec.targetEndpoint, check.metadata.annotations?.[probeAnnotation]);
     const { name } = check.metadata;
     if (sourceOf(check) !== pod.name) continue;
     if ("problem" in target) throw new CliError(`Check ${name}: ${target.problem}`, EXIT.unknown);

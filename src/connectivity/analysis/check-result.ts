@@ -3,8 +3,8 @@ import { keyOf } from "../../api/kind.ts";
 import { lastResultOf } from "../history/activity.ts";
 import { fromStatus } from "../history/from-status.ts";
 import { historyState } from "../history/reduce.ts";
-import { nodeAnnotation, sourceNodeAnnotation, targetAnnotation, targetNodeAnnotation } from "../../api/annotations.ts";
-import { parseTarget } from "../probe/target.ts";
+import { nodeAnnotation, probeAnnotation, sourceNodeAnnotation, targetAnnotation, targetNodeAnnotation } from "../../api/annotations.ts";
+import { parseProbedTarget } from "../probe/target.ts";
 import { NO_RESULT_MS } from "../history/stale.ts";
 import { failureText } from "./labels.ts";
 import type { Node } from "../../api/core/node.ts";
@@ -70,7 +70,7 @@ function whoTries(check: PodNetworkConnectivityCheck, zones: Zones): ResultSourc
 
 function whatIsTried({ metadata, spec: { targetEndpoint } }: PodNetworkConnectivityCheck, zones: Zones): ResultTarget {
   const { annotations = {} } = metadata;
-  const parsed = parseTarget(targetEndpoint);
+  const parsed = parseProbedTarget(targetEndpoint, annotations[probeAnnotation]);
   if ("problem" in parsed) return { endpoint: targetEndpoint, host: targetEndpoint, port: "", hostType: "name", what: "host" };
   const { host, port, text, address } = parsed;
   const hostType = address ? (address.family === 4 ? "IPv4" : "IPv6") : "name";

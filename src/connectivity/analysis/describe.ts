@@ -104,7 +104,7 @@ function contrastOfPair({ source, target }: CheckResult, well: readonly CheckRes
 }
 
 /** Reasons of a running source for not probing. */
-const REPORTED: ReadonlySet<string> = new Set(["InvalidTarget", "TargetRefused", "Retired", "SourceFault"]);
+const REPORTED: ReadonlySet<string> = new Set(["InvalidTarget", "InvalidProbe", "TargetRefused", "Retired", "SourceFault"]);
 
 /** Checks of the same scope without a result, such as those of an isolated node. */
 function silence(cause: Hypothesis, { all }: Evidence): string {

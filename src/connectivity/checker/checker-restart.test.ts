@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { checkpointAnnotation, retiredAnnotation } from "../../api/annotations.ts";
+import { checkpointAnnotation, probeAnnotation, retiredAnnotation } from "../../api/annotations.ts";
 import { MINUTE, pass, TARGET, useCheckerHarness } from "../testing/checker-harness.ts";
 
 const harness = useCheckerHarness();
@@ -182,6 +182,18 @@ test("a source that starts while the API is unreachable continues its checks, an
   expect(harness().events.map((text) => text.split(" ")[1])).toEqual(["ConnectivityOutageDetected", "ConnectivityRestored"]);
   expect(harness().verdict(retired)).toBe("Unknown Retired");
   expect(harness().tried).not.toContain("10.0.0.9:1");
+});
+
+test("a source that starts while the API is unreachable sends the requests of its checks, and does not only connect", async () => {
+  harness().add("c", TARGET, { annotations: { [probeAnnotation]: '{"type":"HTTP","path":"/healthz"}' } });
+  await harness().start();
+  await pass(2 * MINUTE);
+  await harness().kill();
+  harness().api.unsynced();
+  await harness().start();
+  await pass(5 * MINUTE);
+  expect(harness().tried.length).toBeGreaterThan(5);
+  expect(new Set(harness().tried)).toEqual(new Set([`http://${TARGET}/healthz`]));
 });
 
 test("a target that was edited while the source did not run starts a new history, also if the journal is lost", async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { checkpointAnnotation, retiredAnnotation } from "../../api/annotations.ts";
+import { checkpointAnnotation, probeAnnotation, retiredAnnotation } from "../../api/annotations.ts";
 import { checksUnreachable } from "../metrics.ts";
 import { MINUTE, pass, TARGET, useCheckerHarness } from "../testing/checker-harness.ts";
 
@@ -153,6 +153,56 @@ test.each([
   expect(harness().condition(key)).toMatchObject({ status: "Unknown", reason, message });
   expect(harness().tried).toEqual([]);
   expect(harness().api.take()).toEqual([`patchStatus ${key}`]);
+});
+
+const HTTP = { [probeAnnotation]: '{"type":"HTTP","path":"/healthz"}' };
+const url = `http://${TARGET}/healthz`;
+
+test("a check with a probe is a request, and another path is another target", async () => {
+  const key = harness().add("c", TARGET, { annotations: HTTP });
+  harness().broken.set(url, "status 503");
+  await harness().start();
+  await pass(MINUTE);
+  expect(new Set(harness().tried)).toEqual(new Set([url]));
+  harness().broken.set(`http://${TARGET}/ready`, "status 503");
+  harness().api.edit(key, ({ metadata }) => ({
+    metadata: { ...metadata, annotations: { [probeAnnotation]: '{"type":"HTTP","path":"/ready"}' } },
+  }));
+  await pass(1_000);
+  expect(
+    harness()
+      .status(key)
+      .outages?.map(({ message }) => message),
+  ).toEqual([
+    expect.stringMatching(/^Connectivity outage detected/),
+    expect.stringContaining(`; the target was changed to http://${TARGET}/ready`),
+  ]);
+});
+
+test("another expectation is tried at once, and continues the outage", async () => {
+  const key = harness().add("c", TARGET, { annotations: HTTP });
+  harness().broken.set(url, "status 503");
+  await harness().start();
+  await pass(10_000);
+  const before = harness().tried.length;
+  harness().api.edit(key, ({ metadata }) => ({
+    metadata: { ...metadata, annotations: { [probeAnnotation]: '{"type":"HTTP","path":"/healthz","expect":{"status":[503]}}' } },
+  }));
+  await pass(1_000);
+  expect(harness().tried.slice(before)).toEqual([url]);
+  expect(harness().outages(key)).toHaveLength(1);
+});
+
+test("an invalid probe is not replaced by a connection", async () => {
+  const key = harness().add("c", TARGET, { annotations: { [probeAnnotation]: '{"type":"HTTP","pfad":"/"}' } });
+  await harness().start();
+  await pass(3 * MINUTE);
+  expect(harness().condition(key)).toMatchObject({
+    status: "Unknown",
+    reason: "InvalidProbe",
+    message: "Annotation plumbline.dev/probe: unknown field pfad",
+  });
+  expect(harness().tried).toEqual([]);
 });
 
 test("an edit that keeps an invalid target is observed, also one while the source did not run", async () => {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
 import { keyOf } from "../../api/kind.ts";
 import type { Prefix } from "../../ip/prefix.ts";
@@ -154,14 +155,23 @@ export class Checker implements Runnable {
   /** The target, or why it is not probed. */
   #aim({ metadata }: Check, text: string): Target | NotProbed {
     const retired = metadata.annotations?.[retiredAnnotation];
-    if (retired === undefined) return probeTarget(text, this.#options.allowed);
+    if (retired === undefined) return probeTarget(text, metadata, this.#options.allowed);
     return { reason: "Retired", message: `Stopped at ${retired}: its mesh no longer requires it` };
   }
 
   #try(key: string, followed: Followed, target: Target, check: Check): void {
+    this.#rememberProbe(followed, target);
     this.#rounds.set(key, target, nextSeq(followed.history));
     // Edited without a change of the target: the results apply to the new generation as well.
     if (isEdited(followed, check) && historyState(followed.history).target === target.text) this.#report(key, followed);
+  }
+
+  /** For a start without the API. */
+  #rememberProbe(followed: Followed, { probed }: Target): void {
+    const { past, recent, probed: known } = followed.history;
+    if (isDeepStrictEqual(probed, known)) return;
+    followed.history = { past, recent, ...(probed && { probed }) };
+    void this.#options.journal.snapshot(followed.uid, followed.history);
   }
 
   #stopTrying(key: string, followed: Followed, why: NotProbed, check: Check): void {

@@ -1,12 +1,14 @@
+import type { ObjectMeta } from "../../api/kind.ts";
 import type { Prefix } from "../../ip/prefix.ts";
 import type { Attempt } from "../history/attempt.ts";
-import { nextSeq } from "../history/history.ts";
+import { nextSeq, type Probed } from "../history/history.ts";
 import { historyState, reduce } from "../history/reduce.ts";
 import type { CheckJournal } from "../journal/journal.ts";
 import type { JournalEntry } from "../journal/replay.ts";
 import { ProbeScheduler, type ProbeSchedulerOptions } from "../probe/scheduler.ts";
 import { forbiddenReason } from "../probe/special-addresses.ts";
-import { parseTarget, type Target } from "../probe/target.ts";
+import { probeAnnotation } from "../../api/annotations.ts";
+import { parseProbedTarget, parseTarget, type Target, type TargetProblem, withProbe } from "../probe/target.ts";
 
 export interface OfflineOptions extends Pick<ProbeSchedulerOptions, "probe" | "intervalMs"> {
   readonly journal: Pick<CheckJournal, "append">;
@@ -14,7 +16,7 @@ export interface OfflineOptions extends Pick<ProbeSchedulerOptions, "probe" | "i
 }
 
 /** Reasons with which the source itself does not probe. */
-const NOT_TRIED = new Set(["Retired", "InvalidTarget", "TargetRefused"]);
+const NOT_TRIED = new Set(["Retired", "InvalidTarget", "InvalidProbe", "TargetRefused"]);
 
 /**
  * A source that starts while the API is unreachable continues with the known checks, by the uid of the check, until the signal. The results
@@ -33,7 +35,7 @@ export async function probeWithoutApi(recovered: Map<string, JournalEntry>, opti
   for (const [uid, { history }] of recovered) {
     const { target, verdict } = historyState(history);
     if (target === undefined || NOT_TRIED.has(verdict.reason)) continue;
-    const aim = probeTarget(target, allowed);
+    const aim = allowedTarget(storedTarget(target, history.probed), allowed);
     if (!("reason" in aim)) rounds.set(uid, aim, nextSeq(history));
   }
   await rounds.run(signal);
@@ -44,8 +46,20 @@ export interface NotProbed {
   readonly message: string;
 }
 
-export function probeTarget(text: string, allowed: readonly Prefix[]): Target | NotProbed {
-  const target = parseTarget(text);
+export function probeTarget(endpoint: string, { annotations }: ObjectMeta, allowed: readonly Prefix[]): Target | NotProbed {
+  const target = parseTarget(endpoint);
+  if ("problem" in target) return { reason: "InvalidTarget", message: target.problem };
+  const probed = parseProbedTarget(endpoint, annotations?.[probeAnnotation]);
+  if ("problem" in probed) return { reason: "InvalidProbe", message: probed.problem };
+  return allowedTarget(probed, allowed);
+}
+
+function storedTarget(text: string, probed: Probed | undefined): Target | TargetProblem {
+  const target = parseTarget(probed?.endpoint ?? text);
+  return probed && !("problem" in target) ? withProbe(target, probed.probe) : target;
+}
+
+function allowedTarget(target: Target | TargetProblem, allowed: readonly Prefix[]): Target | NotProbed {
   if ("problem" in target) return { reason: "InvalidTarget", message: target.problem };
   const problem = target.address && forbiddenReason(target.address, allowed);
   return problem === undefined ? target : { reason: "TargetRefused", message: problem };

@@ -1,9 +1,12 @@
 export const INTERVAL_MS = 60_000;
 
 /** In the terms of the check's log. */
-export type ActionOutcome = "DNSDone" | "DNSError" | "ConnectDone" | "ConnectError";
+export type ActionOutcome = LookupOutcome | ProbeOutcome;
+type LookupOutcome = "DNSDone" | "DNSError";
+type ProbeOutcome = "ConnectDone" | "HTTPDone" | ProbeFailure;
+export type ProbeFailure = "ConnectError" | "TLSError" | "HTTPError" | "UnexpectedStatus" | "BodyMismatch";
 
-/** A lookup of the target's name, or a connection to one of its addresses. */
+/** A lookup of the target's name, or a connection or request to one of its addresses. */
 export interface Action {
   readonly outcome: ActionOutcome;
   /** Wall clock, in milliseconds. */

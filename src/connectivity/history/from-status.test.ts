@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { fromStatus, restoreHistory } from "./from-status.ts";
 import { lastResultTime } from "./reduce.ts";
-import { attemptAfter, at, failed, attemptToAddress, namedOk, ok } from "../testing/attempts.ts";
+import type { Action, Attempt } from "./attempt.ts";
+import { action, attemptAfter, at, failed, attemptToAddress, namedOk, ok } from "../testing/attempts.ts";
 import { type CheckStatus, statusOf } from "./status.ts";
 import { check } from "../testing/mesh.ts";
 
@@ -115,4 +116,31 @@ test("the journal or the API wins, whichever has the later result", () => {
 test("of two results in one second the journal has both, and the API may have the first", () => {
   const memory = attemptAfter([ok(0), failed(0, "No route to host", { seq: 2, at: 400 })]);
   expect(restoreHistory(memory, published(ok(0)), 70_000)).toEqual({ history: memory, isPublished: false, isNews: true });
+});
+
+const url = "https://etcd.svc:2379/health";
+const answered = (second: number, outcome: Action["outcome"], message: string): Attempt => {
+  const probed = action(outcome, second + 1, message);
+  const resolved = action("DNSDone", second, "etcd.svc resolved to 10.0.140.67");
+  return { seq: second, at: second * 1000, target: url, actions: [resolved, probed], reachable: outcome === "HTTPDone" };
+};
+
+test.each<[Action["outcome"], string]>([
+  ["HTTPDone", `HTTP 200 from ${url}`],
+  ["ConnectError", `Failed connect to ${url}; Connection refused`],
+  ["TLSError", `Failed TLS with ${url}; the certificate has expired`],
+  ["HTTPError", `Failed request to ${url}; no complete answer in time`],
+  ["UnexpectedStatus", `Unexpected answer of ${url}; status 503, expected 200`],
+  ["BodyMismatch", `Unexpected answer of ${url}; the body does not contain the expected text`],
+])("the target, reason and outages of a request that ends with %s are restored", (outcome, message) => {
+  const status = statusOf(attemptAfter([answered(10, "HTTPDone", `HTTP 200 from ${url}`), answered(70, outcome, message)]));
+  expect(status.conditions).toMatchObject([{ status: outcome === "HTTPDone" ? "True" : "False", reason: outcome, message }]);
+  expect(status.outages?.length ?? 0).toBe(outcome === "HTTPDone" ? 0 : 1);
+  expect(fromStatus(status, NOW).past.target).toBe(url);
+  expect(statusOf(fromStatus(status, NOW))).toEqual(status);
+});
+
+test("the target of a request whose name was not resolved is the one before", () => {
+  const lost = { ...answered(70, "DNSError", ""), actions: [action("DNSError", 70, "Failed to resolve etcd.svc; no such name")] };
+  expect(fromStatus(statusOf(attemptAfter([answered(10, "HTTPDone", `HTTP 200 from ${url}`), lost])), NOW).past.target).toBe(url);
 });

@@ -2,7 +2,18 @@ import type { LogEntry, OutageEntry, PodNetworkConnectivityCheck } from "../../a
 import type { Condition } from "../../api/kind.ts";
 import { seconds } from "../../util/duration.ts";
 import type { ActionOutcome } from "./attempt.ts";
-import { emptyHistory, CAPS, type LogLine, type CheckHistory, type Outage, type ReachableState, wholeSecond } from "./history.ts";
+import {
+  emptyHistory,
+  CAPS,
+  type LogLine,
+  type CheckHistory,
+  isLookup,
+  isReached,
+  isSuccess,
+  type Outage,
+  type ReachableState,
+  wholeSecond,
+} from "./history.ts";
 import { openOutage, MAX_CLOCK_AHEAD_MS, markUnknown, lastResultTime, historyState, transitionBetween } from "./reduce.ts";
 import type { CheckStatus } from "./status.ts";
 import { reachableOf } from "./activity.ts";
@@ -14,7 +25,17 @@ const ALIASES: Readonly<Record<string, ActionOutcome>> = {
   TCPConnectSuccess: "ConnectDone",
   TCPConnectError: "ConnectError",
 };
-const OUTCOMES: readonly string[] = ["DNSDone", "DNSError", "ConnectDone", "ConnectError"] satisfies ActionOutcome[];
+const OUTCOMES: Readonly<Record<ActionOutcome, true>> = {
+  DNSDone: true,
+  DNSError: true,
+  ConnectDone: true,
+  ConnectError: true,
+  HTTPDone: true,
+  HTTPError: true,
+  TLSError: true,
+  UnexpectedStatus: true,
+  BodyMismatch: true,
+};
 
 /** Reconstructs the history from a status, for a source without a journal. */
 export function fromStatus(status: CheckStatus | undefined, now: number): CheckHistory {
@@ -46,19 +67,22 @@ interface Known {
   readonly outages: readonly Outage[];
 }
 
+const TARGET_OF =
+  /^(?:(?:Connected|Connection|Failed connect|Failed request) to|Failed TLS with|HTTP \d+ from|Unexpected answer of) (\S+?)(?:;? |$)/;
+
 /** The last target in our format; a failed lookup has no port. */
 function targetOf({ successes, failures }: Known): string | undefined {
   const entries = [...failures, ...successes];
-  const connects = entries.filter(({ outcome }) => outcome.startsWith("Connect")).toSorted((one, other) => other.at - one.at);
-  const target = /^(?:Connected|Connection|Failed connect) to (\S+?)(?:;| |$)/.exec(connects[0]?.message ?? "")?.[1];
+  const probes = entries.filter((entry) => !isLookup(entry)).toSorted((one, other) => other.at - one.at);
+  const target = TARGET_OF.exec(probes[0]?.message ?? "")?.[1];
   const [failure] = failures;
   const lost = failure?.outcome === "DNSError" ? /^Failed to resolve (\S+);/.exec(failure.message)?.[1] : undefined;
-  return lost === undefined || target?.startsWith(`${lost}:`) ? target : undefined;
+  return lost === undefined || target?.replace(/^https?:\/\//, "").startsWith(`${lost}:`) ? target : undefined;
 }
 
 function verdictOf({ conditions }: CheckStatus, { successes, failures, outages }: Known): ReachableState | undefined {
   const open = openOutage(outages);
-  const success = successes.find(({ outcome }) => outcome === "ConnectDone");
+  const success = successes.find(isReached);
   const existing = conditions?.find(({ type }) => type === "Reachable");
   const since = timeOf(existing?.lastTransitionTime);
   const fits = { True: !open, False: open, Unknown: true };
@@ -71,8 +95,8 @@ function verdictOf({ conditions }: CheckStatus, { successes, failures, outages }
     return { status: "False", since: open.start, reason: outcome, message };
   }
   if (!success) return undefined;
-  const restored = outages[0]?.end ?? successes.findLast(({ outcome }) => outcome === "ConnectDone")?.at ?? success.at;
-  return { status: "True", since: restored, reason: "ConnectDone", message: success.message };
+  const restored = outages[0]?.end ?? successes.findLast(isReached)?.at ?? success.at;
+  return { status: "True", since: restored, reason: success.outcome, message: success.message };
 }
 
 /** Whether only some of the addresses answer. */
@@ -124,9 +148,10 @@ function entryOf(entry: LogEntry & { duration?: string }): LogLine | undefined {
 }
 
 function outcomeOf({ reason = "", success }: LogEntry): ActionOutcome {
-  const outcome = ALIASES[reason] ?? (OUTCOMES.includes(reason) ? (reason as ActionOutcome) : "ConnectDone");
-  if (success) return outcome.startsWith("DNS") ? "DNSDone" : "ConnectDone";
-  return outcome.startsWith("DNS") ? "DNSError" : "ConnectError";
+  const outcome = ALIASES[reason] ?? (Object.hasOwn(OUTCOMES, reason) ? (reason as ActionOutcome) : "ConnectDone");
+  if (isSuccess({ outcome }) === success) return outcome;
+  if (success) return isLookup({ outcome }) ? "DNSDone" : "ConnectDone";
+  return isLookup({ outcome }) ? "DNSError" : "ConnectError";
 }
 
 function timeOf(text: string | null | undefined): number | undefined {

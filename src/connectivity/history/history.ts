@@ -1,4 +1,5 @@
 import type { ConditionStatus } from "../../api/kind.ts";
+import type { Probe } from "../../api/connectivity/probe.ts";
 import type { Attempt, ActionOutcome } from "./attempt.ts";
 
 /** Times are whole seconds, in milliseconds, as displayed. */
@@ -48,6 +49,14 @@ export interface CheckHistory {
   readonly past: HistoryState;
   /** The newest attempts by `seq`, so that one that ends late is inserted in order. */
   readonly recent: readonly Attempt[];
+  /** What to probe, unless it is a TCP connection to the target: a source may start without the API. */
+  readonly probed?: Probed;
+}
+
+/** A probe other than a TCP connection, and the endpoint. */
+export interface Probed {
+  readonly endpoint: string;
+  readonly probe: Probe;
 }
 
 export const CAPS = { log: 20, outages: 20, outageLogs: 5, message: 512 };
@@ -67,5 +76,14 @@ export function nextSeq({ past, recent }: CheckHistory): number {
 }
 
 export function isSuccess({ outcome }: Pick<LogLine, "outcome">): boolean {
-  return outcome === "DNSDone" || outcome === "ConnectDone";
+  return outcome === "DNSDone" || isReached({ outcome });
+}
+
+/** The target answered as expected. */
+export function isReached({ outcome }: Pick<LogLine, "outcome">): boolean {
+  return outcome === "ConnectDone" || outcome === "HTTPDone";
+}
+
+export function isLookup({ outcome }: Pick<LogLine, "outcome">): boolean {
+  return outcome === "DNSDone" || outcome === "DNSError";
 }

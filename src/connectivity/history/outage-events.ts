@@ -1,4 +1,5 @@
 import type { OutageEntry, PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
+import { targetText } from "../../api/connectivity/probe.ts";
 import type { EventText } from "../../kube/events/event-correlator.ts";
 
 /** The numbers of the outages whose beginning and end were last recorded as Events. */
@@ -49,6 +50,6 @@ function detected({ start, startLogs, message = "" }: OutageEntry): EventText {
 }
 
 /** Includes its beginning: two outages of the same duration are two Events. */
-function restored({ spec }: PodNetworkConnectivityCheck, { start, message = "" }: OutageEntry): EventText {
-  return { type: "Normal", reason: "ConnectivityRestored", message: `${spec.targetEndpoint}: ${message} (outage since ${start})` };
+function restored(check: PodNetworkConnectivityCheck, { start, message = "" }: OutageEntry): EventText {
+  return { type: "Normal", reason: "ConnectivityRestored", message: `${targetText(check)}: ${message} (outage since ${start})` };
 }

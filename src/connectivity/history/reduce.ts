@@ -6,6 +6,8 @@ import {
   wholeSecond,
   CAPS,
   type LogLine,
+  isLookup,
+  isReached,
   isSuccess,
   type Outage,
 } from "./history.ts";
@@ -27,7 +29,9 @@ export function reduce(history: CheckHistory, attempt: Attempt): CheckHistory {
   if (recent[before]?.seq === attempt.seq) return history;
   const attempts = recent.toSpliced(before + 1, 0, attempt);
   const [oldest] = attempts;
-  return oldest && attempts.length > RECENT ? { past: appendAttempt(past, oldest), recent: attempts.slice(1) } : { past, recent: attempts };
+  const reduced =
+    attempts.length > RECENT && oldest ? { past: appendAttempt(past, oldest), recent: attempts.slice(1) } : { recent: attempts };
+  return { ...history, ...reduced };
 }
 
 export function historyState({ past, recent }: CheckHistory): HistoryState {
@@ -48,16 +52,16 @@ export function markUnknown(
   const { verdict } = past;
   if (verdict.status === "Unknown" && verdict.reason === reason && verdict.message === message) return history;
   const since = verdict.status === "Unknown" ? verdict.since : wholeSecond(at);
-  return { past: { ...past, verdict: { status: "Unknown", since, reason, message } }, recent: [] };
+  return { ...history, past: { ...past, verdict: { status: "Unknown", since, reason, message } }, recent: [] };
 }
 
 function appendAttempt(past: HistoryState, attempt: Attempt): HistoryState {
   const { seq, target, reachable, at: clock, everyMs = INTERVAL_MS } = attempt;
   const { start, entries, newest } = displayTimes(attempt, past);
-  const decisive = entries.find((entry) => (reachable ? entry.outcome === "ConnectDone" : !isSuccess(entry)));
+  const decisive = entries.find((entry) => (reachable ? isReached(entry) : !isSuccess(entry)));
   const moment = decisive?.at ?? start;
   const newTarget = past.target !== undefined && past.target !== target ? target : undefined;
-  const success = newTarget === undefined ? past.successes.find(({ outcome }) => outcome === "ConnectDone")?.at : undefined;
+  const success = newTarget === undefined ? past.successes.find(isReached)?.at : undefined;
   // A later success came from a wrong clock.
   const lastSuccess = success !== undefined && success <= moment ? success : undefined;
   return {
@@ -93,11 +97,12 @@ function verdictAfter(before: ReachableState, { reachable, actions }: Attempt, m
     const { outcome, message } = actions.findLast((action) => !isSuccess(action)) ?? { outcome: "ConnectError", message: "" };
     return { status, since, reason: outcome, message };
   }
-  const connects = actions.filter(({ outcome }) => outcome === "ConnectDone" || outcome === "ConnectError");
-  const failed = connects.filter((action) => !isSuccess(action)).map(({ message }) => message);
-  if (failed.length === 0) return { status, since, reason: "ConnectDone", message: connects.at(-1)?.message ?? "" };
-  const message = `${failed.length} of ${connects.length} addresses failed: ${failed.join(", ")}`;
-  return { status, since, reason: "ConnectDone", message, isPartial: true };
+  const probes = actions.filter((action) => !isLookup(action));
+  const reason = probes.find(isReached)?.outcome ?? "ConnectDone";
+  const failed = probes.filter((action) => !isSuccess(action)).map(({ message }) => message);
+  if (failed.length === 0) return { status, since, reason, message: probes.at(-1)?.message ?? "" };
+  const message = `${failed.length} of ${probes.length} addresses failed: ${failed.join(", ")}`;
+  return { status, since, reason, message, isPartial: true };
 }
 
 /** How far a time may be ahead of the clock and still be valid. */
@@ -186,7 +191,7 @@ function ongoing(outage: Outage, { entries, moment }: AttemptSummary): Outage {
 }
 
 function restored(outage: Outage, { entries, moment }: AttemptSummary): Outage {
-  const success = entries.find(({ outcome }) => outcome === "ConnectDone");
+  const success = entries.find(isReached);
   return ended(outage, moment, success ? [success] : [], "");
 }
 

@@ -1,3 +1,5 @@
+import type { Probe } from "../../api/connectivity/probe.ts";
+
 export interface MeshSource {
   readonly kind: "pod" | "node";
   readonly name: string;
@@ -14,6 +16,8 @@ export interface CheckTarget {
   readonly what: string;
   readonly node?: string;
   readonly pod?: string;
+  /** Unset: a TCP connection. */
+  readonly probe?: Probe;
   /** An existing check of it continues, since this may be an outage; a new one is created when the target has been ready. */
   readonly isFailing?: boolean;
 }

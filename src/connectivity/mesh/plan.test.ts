@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import type { Probe } from "../../api/connectivity/probe.ts";
 import { planMesh } from "./plan.ts";
 import { allowing, mesh, node, ofPod, pod, service, slice, SYSTEM, view, type Cluster } from "../testing/mesh.ts";
 
@@ -35,6 +36,22 @@ test.each([
   ["a host by name", [{ host: "db.example:5432" }], ["db.example:5432"]],
 ])("each selected running pod checks %s", (_what, targets, endpoints) => {
   expect(pairs(targets)).toEqual(["web-0", "web-1"].flatMap((source) => endpoints.map((at) => `${source} ${at}`)));
+});
+
+const checksOf = (...probes: (Probe | undefined)[]) => {
+  const targets = probes.map((probe) => Object.assign({ host: "a.test:80" }, probe && { probe }));
+  return planMesh(mesh("m", { sources: { pods: { selector: { matchLabels: { app: "web" } } } }, targets }), view(shop)).checks ?? [];
+};
+
+test("a probe makes another target of the same endpoint, with its own check, and another expectation does not", () => {
+  const [tcp, plain, path, expecting] = (
+    [undefined, { type: "HTTP" }, { type: "HTTP", path: "/a" }, { type: "HTTP", expect: { body: "ok" } }] as const
+  ).map((probe) => checksOf(probe)[0]);
+  expect(plain).toMatchObject({ name: expect.stringMatching(/^web-0-to-a-test-80-http-/) as string, target: { endpoint: "a.test:80" } });
+  expect(new Set([tcp?.name, plain?.name, path?.name]).size).toBe(3);
+  expect(expecting?.name).toBe(plain?.name);
+  expect(checksOf({ type: "TCP" })[0]).toEqual(tcp);
+  expect(checksOf(undefined, { type: "HTTP" }, { type: "HTTPS" })).toHaveLength(6);
 });
 
 test("no pod checks itself, and a pod of the same name in another namespace is a target", () => {

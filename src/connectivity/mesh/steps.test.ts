@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { PodNetworkConnectivityCheck } from "../../api/connectivity/pod-network-connectivity-check.ts";
-import { checkpointAnnotation, meshAnnotation, retiredAnnotation } from "../../api/annotations.ts";
+import type { Probe } from "../../api/connectivity/probe.ts";
+import { checkpointAnnotation, meshAnnotation, probeAnnotation, retiredAnnotation } from "../../api/annotations.ts";
 import { checkpointSeconds, boundedMeshes, type NamespaceSteps, planNamespace, type MeshStep } from "./steps.ts";
 import { planMesh } from "./plan.ts";
 import { reportOf } from "./report.ts";
@@ -105,6 +106,20 @@ test("applied steps leave nothing to do", () => {
     const once = after(existing, planned(existing).steps);
     expect(planned(once).steps).toEqual([]);
   }
+});
+
+const probing = (probe: Probe) => [mesh("to-db", { targets: [{ service: { name: "db" }, probe }] })];
+
+test("the probe is written to the annotation, changed there, and reverted", () => {
+  const https = probing({ type: "HTTPS", expect: { status: [200] } });
+  const [created, other] = after([], planned([], { meshes: https }).steps) as [PodNetworkConnectivityCheck, PodNetworkConnectivityCheck];
+  expect(created.metadata.annotations?.[probeAnnotation]).toBe('{"type":"HTTPS","expect":{"status":[200]}}');
+  expect(planned([created, other], { meshes: https }).steps).toEqual([]);
+  const annotations = { ...created.metadata.annotations, [probeAnnotation]: '{"type":"HTTP"}' };
+  const edited = { ...created, metadata: { ...created.metadata, annotations } };
+  expect(after([edited, other], planned([edited, other], { meshes: https }).steps)).toEqual([created, other]);
+  const strange = { ...first, metadata: { ...first.metadata, annotations: { ...first.metadata.annotations, [probeAnnotation]: "{}" } } };
+  expect(after([strange, second], planned([strange, second]).steps)).toEqual([first, second]);
 });
 
 test("a check that a user deleted is created again", () => {

@@ -5,11 +5,13 @@ import {
   checkpointAnnotation,
   meshAnnotation,
   nodeAnnotation,
+  probeAnnotation,
   retiredAnnotation,
   sourceNodeAnnotation,
   targetAnnotation,
   targetNodeAnnotation,
 } from "../../api/annotations.ts";
+import { probeText } from "../../api/connectivity/probe.ts";
 import type { MeshPlan } from "./plan.ts";
 import type { DesiredCheck } from "./desired-check.ts";
 import { LONGEST_CHECKPOINT_MS } from "../history/stale.ts";
@@ -186,6 +188,7 @@ interface CheckPatch {
 
 function desiredObject({ source, target }: DesiredCheck, mesh: string, checkpointSeconds: number): DesiredObject {
   const isNode = source.kind === "node";
+  const probe = target.probe && probeText(target.probe);
   return {
     metadata: {
       labels: { [meshAnnotation]: objectName(mesh, MAX_NAME_LENGTH.label), ...(isNode && { [nodeAnnotation]: nodeLabel(source.name) }) },
@@ -194,6 +197,7 @@ function desiredObject({ source, target }: DesiredCheck, mesh: string, checkpoin
         [checkpointAnnotation]: String(checkpointSeconds),
         [sourceNodeAnnotation]: source.node,
         [targetAnnotation]: target.what,
+        ...(probe !== undefined && { [probeAnnotation]: probe }),
         ...(target.node !== undefined && { [targetNodeAnnotation]: target.node }),
         ...(isNode && { [nodeAnnotation]: source.name }),
       },
@@ -205,7 +209,11 @@ function desiredObject({ source, target }: DesiredCheck, mesh: string, checkpoin
 /** Undefined if nothing changes. Fields of others stay. */
 function patchOf(existing: PodNetworkConnectivityCheck, { metadata, spec }: DesiredObject): CheckPatch | undefined {
   const labels = changes(existing.metadata.labels, metadata.labels, []);
-  const annotations = changes(existing.metadata.annotations, metadata.annotations, [targetNodeAnnotation, retiredAnnotation]);
+  const annotations = changes(existing.metadata.annotations, metadata.annotations, [
+    targetNodeAnnotation,
+    probeAnnotation,
+    retiredAnnotation,
+  ]);
   const patch: CheckPatch = {};
   if (labels || annotations) patch.metadata = { ...(labels && { labels }), ...(annotations && { annotations }) };
   const { targetEndpoint } = existing.spec;

@@ -3,6 +3,7 @@ import { selects } from "../../api/core/label-selector.ts";
 import type { Node } from "../../api/core/node.ts";
 import type { Service } from "../../api/core/service.ts";
 import type { ConnectivityMesh } from "../../api/connectivity/connectivity-mesh.ts";
+import type { Probe } from "../../api/connectivity/probe.ts";
 import { allowAnnotation } from "../../api/annotations.ts";
 import { parseTarget } from "../probe/target.ts";
 import type { CheckTarget } from "./desired-check.ts";
@@ -30,7 +31,23 @@ interface Found {
 }
 
 /** The targets of one entry, or why there are none. */
-export function targetsOf(target: Target, namespace: string, view: TargetView): Found {
+export function targetsOf({ probe, ...target }: Target, namespace: string, view: TargetView): Found {
+  const found = endpointsOf(target, namespace, view);
+  return probe && probe.type !== "TCP" ? { ...found, targets: found.targets.map((one) => withProbe(one, probe)) } : found;
+}
+
+/** Another request to the same endpoint is another target; another expectation is not. */
+function withProbe(target: CheckTarget, probe: Probe): CheckTarget {
+  const { type, host = "", path = "/" } = probe;
+  return {
+    ...target,
+    identity: `${target.identity}/${type}/${host}${path}`,
+    readable: `${target.readable}-${type.toLowerCase()}`,
+    probe,
+  };
+}
+
+function endpointsOf(target: Target, namespace: string, view: TargetView): Found {
   if (target.service) {
     const key = `${target.service.namespace ?? namespace}/${target.service.name}`;
     // Every pod knows this Service.

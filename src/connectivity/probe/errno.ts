@@ -26,6 +26,29 @@ export function errnoText(code: string): string {
   return TEXTS[code] ?? others.get(code) ?? code;
 }
 
+const TLS_TEXTS: Readonly<Record<string, string>> = {
+  CERT_HAS_EXPIRED: "the certificate has expired",
+  CERT_NOT_YET_VALID: "the certificate is not valid yet",
+  CERT_SIGNATURE_FAILURE: "the signature of the certificate is wrong",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "the certificate is self-signed",
+  SELF_SIGNED_CERT_IN_CHAIN: "the certificate is signed by an unknown authority",
+  UNABLE_TO_GET_ISSUER_CERT: "the certificate is signed by an unknown authority",
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "the certificate is signed by an unknown authority",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "the certificate is signed by an unknown authority",
+  INVALID_PURPOSE: "the certificate is not one of a server",
+  ECONNRESET: "the server closed the connection during the handshake",
+  ERR_SSL_WRONG_VERSION_NUMBER: "the server does not speak TLS",
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: "the server does not speak TLS",
+  ERR_SSL_UNSUPPORTED_PROTOCOL: "no version of TLS in common",
+  ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION: "no version of TLS in common",
+};
+
+/** Of OpenSSL's error codes; others are printed as they are. */
+export function tlsText(code: string, host: string): string {
+  if (code === "ERR_TLS_CERT_ALTNAME_INVALID") return `the certificate is not valid for ${host}`;
+  return TLS_TEXTS[code] ?? (code.startsWith("ERR_SSL_") ? `the handshake failed (${code})` : errnoText(code));
+}
+
 /** The exhausted local resource; undefined if the code is about the target. */
 export function exhausted(code: string): Exhaustion | undefined {
   return EXHAUSTED[code];

@@ -4,9 +4,10 @@ import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { parsePrefix } from "../../ip/prefix.ts";
 import { checkFaults, lookupsAbandoned } from "../metrics.ts";
 import type { Action, Attempt } from "../history/attempt.ts";
-import { type Connect, probe, type ProbeOptions } from "./probe.ts";
+import { probe, type ProbeOptions } from "./probe.ts";
 import { Lookups, type LookupResult } from "./lookups.ts";
 import { parseTarget, type Target } from "./target.ts";
+import type { Connect } from "./tcp.ts";
 
 const loopback = [parsePrefix("127.0.0.0/8"), parsePrefix("::1/128")];
 const forever = new AbortController().signal;

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { checkAttempts, checkAttemptsInFlight, checkSkippedTicks } from "../metrics.ts";
 import { type Attempt, INTERVAL_MS } from "../history/attempt.ts";
 import type { Target } from "./target.ts";
@@ -70,7 +71,7 @@ export class ProbeScheduler {
   /** Adds a check, whose first attempt has the number `seq`, or changes its target. A running attempt for the old target is discarded. */
   set(key: string, target: Target, seq = 1): void {
     const known = this.#checks.get(key);
-    if (known?.target.text === target.text) return;
+    if (known && isSame(known.target, target)) return;
     const check = known ?? this.#addCheck(key, target, seq);
     check.target = target;
     this.#discard(check);
@@ -229,6 +230,10 @@ export class ProbeScheduler {
       this.#ended.reject(error);
     }
   }
+}
+
+function isSame(one: Target, other: Target): boolean {
+  return one.text === other.text && isDeepStrictEqual(one.probed, other.probed);
 }
 
 /** The burst after a quiet time: enough to compensate for late timers. */

@@ -1,14 +1,19 @@
 import { parseAddress, type Address } from "../../ip/address.ts";
 import { IpError, quote } from "../../ip/error.ts";
+import { probeAnnotation } from "../../api/annotations.ts";
+import { type Probe, probedText, readProbe } from "../../api/connectivity/probe.ts";
+import type { Probed } from "../history/history.ts";
 
 export interface Target {
   /** The name as written, or an address without brackets. */
   readonly host: string;
   readonly port: number;
-  /** `host:port` for messages. */
+  /** For messages: `host:port`, or the URL of a request. */
   readonly text: string;
   /** Set if the host is an address: no lookup. */
   readonly address?: Address;
+  /** Set if more is probed than a TCP connection. */
+  readonly probed?: Probed;
 }
 
 export interface TargetProblem {
@@ -19,6 +24,20 @@ export interface TargetProblem {
 export function parseTarget(text: string): Target | TargetProblem {
   const target = read(text);
   return typeof target === "string" ? { problem: `Target ${quote(text)}: ${target}` } : target;
+}
+
+/** The target of a check with the annotation `plumbline.dev/probe`. */
+export function parseProbedTarget(endpoint: string, annotation: string | undefined): Target | TargetProblem {
+  const target = parseTarget(endpoint);
+  if ("problem" in target || annotation === undefined) return target;
+  const probe = readProbe(annotation);
+  if ("problem" in probe) return { problem: `Annotation ${probeAnnotation}: ${probe.problem}` };
+  return withProbe(target, probe);
+}
+
+export function withProbe(target: Target, probe: Probe): Target {
+  if (probe.type === "TCP") return target;
+  return { ...target, text: probedText(target.text, probe), probed: { endpoint: target.text, probe } };
 }
 
 /** A string is the problem. */

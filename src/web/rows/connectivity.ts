@@ -4,6 +4,7 @@ import { keyOf } from "../../api/kind.ts";
 import { componentId } from "../../api/health.ts";
 import { reachableOf } from "../../connectivity/history/activity.ts";
 import { nodeAnnotation, retiredAnnotation, targetAnnotation } from "../../api/annotations.ts";
+import { targetText } from "../../api/connectivity/probe.ts";
 import { type RowBuilder, rowKey, type BuildContext, type FixedRowBuilder } from "./row-builder.ts";
 import { type CheckRow, type CheckDetailData, MAX_OUTAGES, type CommonCausesRow } from "../api.ts";
 import { namespaceIn, definedFields, reasonFields } from "./fields.ts";
@@ -23,7 +24,7 @@ export const checks: RowBuilder<"connectivity"> = {
 function checkRow(key: string, context: BuildContext): CheckRow | undefined {
   const check = context.get(PodNetworkConnectivityCheck, key);
   if (!check || check.metadata.annotations?.[retiredAnnotation] !== undefined) return undefined;
-  const { metadata, spec, status = {} } = check;
+  const { metadata, status = {} } = check;
   const { namespace = "", name, annotations = {} } = metadata;
   const id = componentId({ kind: "PodNetworkConnectivityCheck", namespace, name });
   const { health } = reasonFields(context.verdict(id));
@@ -35,7 +36,7 @@ function checkRow(key: string, context: BuildContext): CheckRow | undefined {
     namespace,
     name,
     source: annotations[nodeAnnotation] ?? `${namespace}/${sourceOf(check)}`,
-    target: spec.targetEndpoint,
+    target: targetText(check),
     ...definedFields({ targetIs: annotations[targetAnnotation], since, reason, latencyMs: latencyOf(status.successes) }),
     health,
     outages: (status.outages ?? [])
