@@ -55,7 +55,7 @@ const LONG = [
 /** Longest first, of those that run together. */
 const ORDER = [...LONG, ...LABS];
 /** No test is about time. */
-const patience = { testTimeout: 300_000, hookTimeout: 300_000 };
+const patience = { testTimeout: 600_000, hookTimeout: 600_000 };
 
 /** Nobody knows how long a suite takes that has never run here. */
 class LongestFirst extends BaseSequencer {
@@ -77,7 +77,7 @@ export default defineConfig({
     maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
     projects: [
-      { extends: true, test: { name: "unit", include: ["{src,lab,tools,bench}/**/*.test.ts"], testTimeout: 60_000 } },
+      { extends: true, test: { name: "unit", include: ["{src,lab,tools,bench}/**/*.test.ts"], testTimeout: 300_000 } },
       {
         extends: true,
         test: {

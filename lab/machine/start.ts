@@ -69,7 +69,7 @@ class LabNetwork {
 }
 
 const CONTROL_PORT = 7000;
-const READY_WITHIN_MS = 60_000;
+const READY_WITHIN_MS = 180_000;
 const CHECKOUT = join(import.meta.dirname, "../..");
 /** Of a User-Mode Linux; taken from the host as it is used. */
 const MEMORY_GB = 3;

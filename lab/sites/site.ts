@@ -28,7 +28,7 @@ import { ReplicatedStorage } from "./replicated-storage.ts";
 import { runControllerEmulators } from "./emulator.ts";
 
 const NODES = ["node1", "node2"];
-const READY_WITHIN_MS = 120_000;
+const READY_WITHIN_MS = 300_000;
 
 export interface SiteOptions {
   /** Which site of the storage it is. */

@@ -66,7 +66,7 @@ test.each([...CUSTOM_KINDS, SampleKind].map((kind) => [kind.kind, kind] as const
     const published = await vi.waitFor(async () => {
       const schema = Object.entries((await read()).components.schemas).find(([name]) => name.endsWith(`.${kind.kind}`))?.[1];
       return schema ?? Promise.reject(new Error(`${kind.kind} is not published yet`));
-    }, 60_000);
+    }, 300_000);
     expect(undocumented(kind.schema, published, "")).toEqual([]);
   },
 );

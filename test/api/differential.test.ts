@@ -16,7 +16,7 @@ const SOAK_MINUTES = Number(process.env["PLUMBLINE_SOAK_MINUTES"] ?? 0);
 const SEED = SOAK_MINUTES > 0 ? Date.now() % 1_000_000 : 3;
 const TIMES = 1 + SOAK_MINUTES;
 const AT_ONCE = 24;
-vi.setConfig({ testTimeout: 120_000 * TIMES });
+vi.setConfig({ testTimeout: 600_000 * TIMES });
 
 /** Five hundred of each kind; what has no spec is all status. */
 const WITH_SPEC = { creates: 200 * TIMES, updates: 150 * TIMES, statuses: 150 * TIMES };

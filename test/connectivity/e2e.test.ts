@@ -5,7 +5,7 @@ import { ChecksLab, type TimeRange } from "../support/checks-lab.ts";
 import { NODES } from "../support/nodes.ts";
 
 // A lab on a busy machine takes its time, and nothing here is about time.
-vi.setConfig({ testTimeout: 400_000, hookTimeout: 400_000 });
+vi.setConfig({ testTimeout: 900_000, hookTimeout: 900_000 });
 
 /** Not more often: the kernel says "no route to host" to the same source about once a second, and the next one in that second times out. */
 const INTERVAL = "3s";

@@ -249,7 +249,7 @@ describe("in a pod", () => {
       const listens = child.logged.find(({ msg }) => msg === "health server listening");
       expect(listens).toBeDefined();
       return String(listens?.["address"]);
-    }, 30_000);
+    }, 300_000);
     await eventually(async () => expect(await (await fetch(`http://${address}/readyz`)).text()).toContain("ok"));
     expect(await child.stop()).toBe(0);
     expect((await check("mine")).metadata.name).toBe("mine");

@@ -297,7 +297,7 @@ test("shows the checks of a namespace to a user who may read nothing else", asyn
       stderr: "",
       head: "1 source, 1 target, 1 check: 1 reached",
     });
-  }, 60_000);
+  }, 300_000);
   const all = await plumbline(["connectivity"], env);
   expect(all).toMatchObject({ code: 3, stdout: "", stderr: expect.stringContaining("forbidden") as string });
 });

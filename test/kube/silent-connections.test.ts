@@ -111,7 +111,7 @@ test("every server closes clients that send nothing, half a request or garbage, 
   expect(openAtServers()).toBeGreaterThan(0);
   await vi.waitFor(() => expect(openAtServers()).toBe(0), { timeout: 50_000, interval: 250 });
   for (const socket of sockets) socket.destroy();
-}, 60_000);
+}, 300_000);
 
 test("a probe is answered while others hold more connections open than are allowed", async () => {
   const sockets = await Promise.all(Array.from({ length: 300 }, () => open(ports.health)));

@@ -26,7 +26,7 @@ beforeAll(async () => {
   const { stdout, stderr } = await lab("up", "--sites", "2");
   if (stdout === "") throw new Error(stderr);
   kubeconfig = /KUBECONFIG=(\S+)/.exec(stdout)?.[1] ?? "";
-}, 240_000);
+}, 600_000);
 afterAll(async () => {
   await lab("down");
   await rm(runtime, { recursive: true });

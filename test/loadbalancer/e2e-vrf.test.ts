@@ -25,7 +25,7 @@ import { startController } from "../support/controller.ts";
 
 // A node with two VRFs, on a kernel that has them, and behind each a router with the same address: what tells the two sessions apart is the VRF alone.
 
-vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
+vi.setConfig({ testTimeout: 900_000, hookTimeout: 900_000 });
 
 const { signal } = new AbortController();
 const VRFS = ["red", "blue"] as const;

@@ -6,7 +6,7 @@ import { plannedTests } from "./e2e/planned.ts";
 import { strangerTests } from "./e2e/duplicate-address.ts";
 
 // A lab on a busy machine takes its time, and nothing here is about time.
-vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
+vi.setConfig({ testTimeout: 900_000, hookTimeout: 900_000 });
 
 /** One cluster for all, one after the other. */
 let started: ServiceLab | undefined;

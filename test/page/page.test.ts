@@ -19,7 +19,7 @@ const { problems, open } = usePage(BROKEN, (...started) => {
   page.on("request", (request) => !request.url().startsWith(server.address) && strangers.push(request.url()));
 });
 const count = (selector: string) => page.locator(selector).count();
-const eventually = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 10_000, interval: 40 });
+const eventually = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 60_000, interval: 40 });
 
 test("each view shows what the server tells, and nothing is asked of anyone else", async () => {
   await open();

@@ -17,7 +17,7 @@ async function clickIn(selector: string, [dx, dy]: readonly [number, number]): P
   await page.mouse.click(x + dx, y + dy);
 }
 const count = (selector: string) => page.locator(selector).count();
-const eventually = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 10_000, interval: 40 });
+const eventually = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 60_000, interval: 40 });
 
 test("the topology shows switches, nodes and sessions, and what is clicked opens", async () => {
   await open("#/topology");

@@ -44,7 +44,7 @@ beforeAll(async () => {
     await plug(nic, one);
   }
   node.startAgent();
-}, 120_000);
+}, 300_000);
 afterAll(async () => {
   await node.remove();
   for (const one of switches) await one.stop();

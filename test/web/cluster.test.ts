@@ -133,7 +133,7 @@ test("with the rights of the chart the page reads all that it shows, and each vi
     expect(JSON.parse(text)).toMatchObject({
       rows: [{ complete: true, lost: [], hidden: expect.arrayContaining(["Node", "Service"]) as string[] }],
     });
-  }, 60_000);
+  }, 300_000);
 });
 
 test("who may list the Services of one namespace sees these, and not a word of another's", async () => {

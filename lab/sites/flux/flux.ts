@@ -9,7 +9,7 @@ import type { Progress } from "../../progress.ts";
 import { ArtifactServer, chartArchive, repositoryArchive } from "./artifacts.ts";
 import { fluxBinaries } from "./binaries.ts";
 
-const STARTS_WITHIN_MS = 120_000;
+const STARTS_WITHIN_MS = 300_000;
 
 const FLAGS = [
   "--metrics-addr=0",
