@@ -13,6 +13,8 @@ interface RuleText {
   readonly reason?: "FieldValueInvalid" | "FieldValueForbidden" | "FieldValueRequired" | "FieldValueDuplicate";
   /** The fields of which exactly one is set, for generators of objects. */
   readonly choice?: readonly string[];
+  /** The fields of which at most one is set, for the same. */
+  readonly alternatives?: readonly string[];
 }
 
 interface StateRule<Self> extends RuleText {
@@ -50,6 +52,7 @@ export function notBoth(one: string, other: string): Rule<Readonly<Record<string
     cel: `!has(self.${one}) || !has(self.${other})`,
     message: `${one} and ${other} are the same setting; remove one of them`,
     reason: "FieldValueInvalid",
+    alternatives: [one, other],
     check: (self) => self[one] === undefined || self[other] === undefined,
   });
 }

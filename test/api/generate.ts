@@ -41,22 +41,23 @@ function withDefault(schema: Schema, item: unknown, key: string): unknown {
   return value ?? (schema.type === "object" ? schema.properties[key]?.default : undefined);
 }
 
-function fittingObject(schema: ObjectSchema): Arbitrary<unknown> {
-  const choice = schema.rules?.find((rule) => rule.choice)?.choice ?? [];
-  if (choice.length === 0) return fittingFields(Object.entries(schema.properties));
-  // Left to chance, hardly any of several such objects would have exactly one of them.
-  const others = Object.entries(schema.properties).filter(([name]) => !choice.includes(name));
-  const chosen = choice.flatMap((name) => {
-    const field = schema.properties[name];
-    return field ? [fittingFields([...others, [name, { ...field, presence: "required" }]])] : [];
+function fittingObject({ properties, rules = [] }: ObjectSchema): Arbitrary<unknown> {
+  const fields = Object.entries(properties);
+  const choices = rules.flatMap(({ choice }) => (choice ? [choice] : []));
+  const groups = [...choices, ...rules.flatMap(({ alternatives }) => (alternatives ? [alternatives] : []))];
+  if (groups.length === 0) return fittingFields(fields);
+  // Left to chance, hardly any of several such objects would have exactly one of each group.
+  const chosen = new Set(choices.flat());
+  const complete = fields.map(([name, field]) => [name, chosen.has(name) ? { ...field, presence: "required" as const } : field] as const);
+  const picks = fc.tuple(...groups.map((group) => fc.constantFrom(...group)));
+  const fitting = fc.tuple(fittingFields(complete), picks).map(([value, picked]) => {
+    const excess = new Set(groups.flatMap((group, at) => group.filter((name) => name !== picked[at])));
+    return Object.fromEntries(Object.entries(value).filter(([name]) => !excess.has(name)));
   });
-  return fc.oneof(
-    { weight: 5, arbitrary: fc.oneof(...chosen) },
-    { weight: 1, arbitrary: fittingFields(Object.entries(schema.properties)) },
-  );
+  return fc.oneof({ weight: 5, arbitrary: fitting }, { weight: 1, arbitrary: fittingFields(fields) });
 }
 
-function fittingFields(fields: readonly (readonly [string, Schema])[]): Arbitrary<unknown> {
+function fittingFields(fields: readonly (readonly [string, Schema])[]): Arbitrary<object> {
   return fc.record(Object.fromEntries(fields.map(([name, field]) => [name, validValue(field)])), {
     requiredKeys: fields.filter(([, field]) => field.presence === "required").map(([name]) => name),
     noNullPrototype: true,
