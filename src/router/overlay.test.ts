@@ -42,6 +42,11 @@ test("the VTEP of a live node that FRR lacks three times in a row is reported as
   );
 });
 
+test("an observation soon after another, because a link changed, does not count", () => {
+  const twice = afterRounds(2, new Map());
+  expect(absentVteps(inputs, new Map(), twice, 0)).toEqual(twice);
+});
+
 test("nothing is counted without a BGP session, and the count restarts when it is up again", () => {
   expect(absentVteps({ ...inputs, isConnected: false }, new Map(), afterRounds(3, new Map()))).toEqual(new Map());
 });

@@ -32,6 +32,8 @@ interface RouterObservation {
 
 /** A joining node publishes its VNIs a moment before its routes arrive; a restarted FRR learns them again. */
 const ABSENT_OBSERVATIONS = 3;
+/** Changes of links are observed at once, and count only after that long. */
+const COUNT_MS = 4_000;
 const FLOOD_REPAIR_MS = 60_000;
 
 interface OverlayParts extends OverlayOptions {
@@ -53,6 +55,7 @@ export class Overlay implements Runnable {
   readonly #router: OverlayParts["router"];
   readonly #prober: OverlayProber;
   #absent: AbsentVteps = new Map();
+  #countedAt = -Infinity;
   #repairAt = 0;
   readonly #startedAt = performance.now();
 
@@ -73,7 +76,9 @@ export class Overlay implements Runnable {
         const observed = await overlay.observe(signal);
         const inputs = probeInputs({ node, live, members: published, keys, ...observed });
         const isConnected = overlay.isConnected();
-        this.#absent = inputs ? absentVteps({ ...inputs, isConnected }, observed.vteps, this.#absent) : new Map();
+        const isDue = performance.now() - this.#countedAt >= COUNT_MS;
+        if (isDue) this.#countedAt = performance.now();
+        this.#absent = inputs ? absentVteps({ ...inputs, isConnected }, observed.vteps, this.#absent, isDue ? 1 : 0) : new Map();
         if (!inputs) return undefined;
         await this.#repairFlooding(inputs, observed, overlay, signal);
         return { ...inputs, lacking: lackingRoutes(this.#absent) };
@@ -118,6 +123,7 @@ export function absentVteps(
   { index, vnis, members, peers, isConnected }: Pick<ProbeInputs, "index" | "vnis" | "members" | "peers"> & { isConnected: boolean },
   vteps: ReadonlyMap<number, readonly string[]>,
   before: AbsentVteps,
+  step: 0 | 1 = 1,
 ): AbsentVteps {
   const absent = new Map<string, number>();
   // Without a session there are no routes; after it is up again they take a moment.
@@ -128,7 +134,7 @@ export function absentVteps(
       const peer = peers.get(other);
       if (other === index || !peer?.isLive || known.has(peer.vtep)) continue;
       const key = `${other} ${vni}`;
-      absent.set(key, (before.get(key) ?? 0) + 1);
+      absent.set(key, (before.get(key) ?? 0) + step);
     }
   }
   return absent;

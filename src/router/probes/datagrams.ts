@@ -15,6 +15,8 @@ interface Train {
   readonly at: number;
   readonly lost: number;
   readonly sent: number;
+  /** When the first of the answered trains in a row was sent, also if it is no longer kept; missing where none was answered. */
+  readonly answeredFrom?: number;
 }
 
 /** By peer, the oldest first. */
@@ -29,8 +31,10 @@ export function trainSizes(count: number): number[] {
 export function observeTrains(trains: Trains, results: readonly ProbeResult[], now: number): Trains {
   const next = new Map(trains);
   for (const [peer, sent] of Map.groupBy(results.filter(isTrain), (result) => result.peer)) {
-    const train = { at: sent[0]?.at ?? now, lost: sent.filter(({ answered }) => !answered).length, sent: sent.length };
-    const kept = (next.get(peer) ?? []).filter(({ at }) => now - at < WINDOW_MS).slice(1 - MOST_TRAINS);
+    const at = sent[0]?.at ?? now;
+    const lost = sent.filter(({ answered }) => !answered).length;
+    const kept = (next.get(peer) ?? []).filter((train) => now - train.at < WINDOW_MS).slice(1 - MOST_TRAINS);
+    const train = { at, lost, sent: sent.length, ...(lost < sent.length && { answeredFrom: kept.at(-1)?.answeredFrom ?? at }) };
     next.set(peer, [...kept, train]);
   }
   return next;
@@ -47,7 +51,7 @@ export function trainsSince(trains: Trains, peer: number, since: number): PathLo
 /** Trains without any answer are left out: they say nothing of loss. */
 export function answeredTrainsSince(trains: Trains, peer: number, since: number): MeasuredPath {
   const answered = (trains.get(peer) ?? []).filter(({ at, lost, sent }) => at >= since && lost < sent);
-  return { ...sum(answered), from: answered[0]?.at };
+  return { ...sum(answered), from: answered[0]?.answeredFrom };
 }
 
 /** The loss of a path, and when it began; undefined where it may be chance. A train without any answer is no loss: other probes tell why. */

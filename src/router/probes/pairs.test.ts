@@ -76,6 +76,18 @@ test("losses from before the peer answered anything again do not count", () => {
   expect(judged(observe(back, [at(41, false)]), 42, { path: { lost: 0, sent: 30, from: 39_000 } })).toMatchObject({ state: "failing" });
 });
 
+test("a new pair does not fail while the peer, which answers in another VNI, may not know of this one yet", () => {
+  const lost = seconds(0, 40).flatMap((second) => [at(second, false), at(second, true, other)]);
+  expect(judged(after(...lost.slice(0, 60)), 30)).toEqual({ state: "pending" });
+  expect(judged(after(...lost), 31)).toEqual({ state: "failing", since: 0, why: "answersElsewhere" });
+});
+
+test("losses ten seconds apart fail too where many pairs are suspects", () => {
+  const lost = [10, 20, 30].map((second) => at(second, false));
+  const path = { lost: 0, sent: 200, from: 1_000 };
+  expect(judged(after(at(0, true), ...lost), 30, { path })).toMatchObject({ state: "failing", since: 10_000 });
+});
+
 test("an answer that is older than three intervals is not ok, whatever the path is like", () => {
   const lost = after(at(0, true), ...seconds(10, 40).map((second) => at(second, false)), at(39, true, other));
   expect(judged(lost, 31, { path: { lost: 18, sent: 20, from: 0 } })).toEqual({ state: "unknown", since: 10_000 });

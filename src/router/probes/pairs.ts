@@ -34,7 +34,7 @@ export interface PathLoss {
   readonly sent: number;
 }
 
-/** Of the trains that had an answer, and when the first of them was sent. */
+/** Of the trains that had an answer, and since when each had one. */
 export interface MeasuredPath extends PathLoss {
   readonly from: number | undefined;
 }
@@ -142,7 +142,9 @@ export function judge(states: PairStates, pair: PairId, { now, wantedSince, live
     // Before it answered anything it may have restarted.
     const from = trains.from ?? Math.min(...answering.map(([, { answeredFrom }]) => answeredFrom ?? Infinity));
     const enough = trains.from === undefined ? unmeasuredLosses(pair) : lossesBeyondChance(trains);
-    return lostAt.filter((at) => at >= from).length >= enough ? { state: "failing", since, why: "answersElsewhere" } : notYet;
+    // A peer that has just learned of the VNI answers in others only: a new pair stays pending.
+    const isFailing = notYet.state !== "pending" && lostAt.filter((at) => at >= from).length >= enough;
+    return isFailing ? { state: "failing", since, why: "answersElsewhere" } : notYet;
   }
   const ping = others.find(([key]) => key.includes(" ping "))?.[1];
   if (ping && ping.losses >= LOSSES) return { state: "failing", since, why: "noPath" };

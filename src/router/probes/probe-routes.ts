@@ -29,6 +29,8 @@ export class ProbeRoutes {
   readonly #netns: string;
   readonly #socket: Pick<ProbeSocket, "tell">;
   #entries = new Map<string, ProbeEntry>();
+  /** Asked for since the last tick. */
+  #requested = new Map<string, ProbeEntry>();
   /** What the process was sent, by the line that undoes it. */
   #sent = new Map<string, string>();
   #ticks = 0;
@@ -52,12 +54,13 @@ export class ProbeRoutes {
       if (vtep !== undefined) wanted.set(`${vni.bridge} ${peer}`, { ...vni, index: peer, vtep });
     }
     // Those who probe us and whom we do not probe: their entries stay for as long as both have the VNI.
-    for (const [key, entry] of this.#entries) {
+    for (const [key, entry] of [...this.#entries, ...this.#requested]) {
       if (wanted.has(key)) continue;
       const vni = inputs.vnis.find(({ bridge, vni }) => bridge === entry.bridge && inputs.members.get(vni)?.includes(entry.index));
       const vtep = inputs.peers.get(entry.index)?.vtep;
       if (vni && vtep !== undefined) wanted.set(key, { ...vni, index: entry.index, vtep });
     }
+    this.#requested = new Map();
     await this.#apply(wanted, signal);
     this.#tell(inputs);
   }
@@ -94,8 +97,7 @@ export class ProbeRoutes {
     const vni = inputs.vnis.find(({ bridge }) => bridge === device);
     const vtep = inputs.peers.get(peer)?.vtep;
     if (!vni || vtep === undefined || !inputs.members.get(vni.vni)?.includes(peer)) return;
-    // Known, but not applied: the next tick sees a difference and adds it.
-    this.#entries.set(`${vni.bridge} ${peer}`, { ...vni, index: peer, vtep: "" });
+    this.#requested.set(`${vni.bridge} ${peer}`, { ...vni, index: peer, vtep });
   }
 }
 

@@ -17,8 +17,9 @@ function script(): string {
 /** Flag of an answer. */
 const LACKS_ROUTE = "1";
 
-/** A process that does not end a round for so long is hung, as is one that is not ready by then. */
+/** A process that does not end a round so long after it was told to is hung. */
 const HUNG_MS = 10_000;
+const STARTS_WITHIN_MS = 60_000;
 
 export interface ProbeSocketEvents {
   /** It has started, perhaps again: it knows no peer and no VNI. */
@@ -67,15 +68,17 @@ export class ProbeSocket {
     const { promise, resolve } = Promise.withResolvers<ProbeResult[]>();
     this.#rounds.set(round, { results: [], sentAt: now, end: resolve });
     this.tell(lines.map((line) => line(round)));
-    const timer = setTimeout(() => this.tell([`end ${round}`]), waitMs);
-    const watchdog = setTimeout(() => this.#killHung(), waitMs + HUNG_MS);
+    // The second timer starts with the end of the first: both would be due at once after this process was suspended.
+    let timer = setTimeout(() => {
+      this.tell([`end ${round}`]);
+      timer = setTimeout(() => this.#killHung(), HUNG_MS);
+    }, waitMs);
     const abort = () => resolve([]);
     signal.addEventListener("abort", abort, { once: true });
     try {
       return this.#ready ? await promise : [];
     } finally {
       clearTimeout(timer);
-      clearTimeout(watchdog);
       signal.removeEventListener("abort", abort);
       this.#rounds.delete(round);
     }
@@ -83,7 +86,7 @@ export class ProbeSocket {
 
   async #runOnce(signal: AbortSignal): Promise<string> {
     this.#process = startPython({ script: script(), netns: this.#netns, signal, onLine: (line) => this.#take(line) });
-    const watchdog = setTimeout(() => this.#ready || this.#killHung(), HUNG_MS);
+    const watchdog = setTimeout(() => this.#ready || this.#killHung(), STARTS_WITHIN_MS);
     const last = await this.#process.ended;
     clearTimeout(watchdog);
     this.#process = undefined;

@@ -117,6 +117,10 @@ test("the path is measured by the trains that have an answer", () => {
   expect(answeredTrainsSince(after(0, 10, 10), 2, 1_000)).toEqual({ lost: 0, sent: 0, from: undefined });
 });
 
+test("a path is measured since the first of the answered trains in a row, also when that one is no longer kept", () => {
+  expect(answeredTrainsSince(after(10, ...Array<number>(40).fill(1)), 2, 30_000)).toEqual({ lost: 11, sent: 110, from: 1_000 });
+});
+
 test("a reported percentage stays until the loss changes", () => {
   const first = lossPercents(after(3, 3, 3), new Map());
   expect(first).toEqual(new Map([[2, 30]]));
