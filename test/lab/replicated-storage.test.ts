@@ -50,9 +50,9 @@ test("both sides are ready only when none is primary and the last writes have ar
 
 test("a forced promotion before the last writes have arrived loses them, and the side that has them follows only after a forced resync", async () => {
   const one = volumeOf("shop/early");
+  await storage.setLink("cut", one.name);
   await one.promote("east");
   await one.write("east");
-  await storage.setLink("cut", one.name);
   await one.demote("east");
   await one.promote("west", true);
   expect(await one.damage()).toEqual([{ kind: "TailLost", site: "west", volume: one.name, detail: "has version 0, 2 was acknowledged" }]);
