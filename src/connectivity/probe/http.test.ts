@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer as createHttp, type IncomingMessage, type RequestListener } from "node:http";
 import { createServer as createHttps } from "node:https";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
 import { afterEach, expect, test } from "vitest";
 import type { Probe } from "../../api/connectivity/probe.ts";
 import { parsePrefix } from "../../ip/prefix.ts";
@@ -33,9 +34,10 @@ async function listening(server: Server): Promise<number> {
 
 const http = (listener: RequestListener) => listening(createHttp(listener));
 const raw = (listener: (socket: Socket) => void) => listening(createServer((socket) => listener(socket.on("error", () => {}))));
-const https = (names: readonly string[], validity = valid) => {
+const fine: RequestListener = (_request, response) => response.end("fine");
+const https = (names: readonly string[], validity = valid, listener = fine) => {
   const { certificate: cert, privateKey: key } = certificate(names, validity);
-  return listening(createHttps({ cert, key }, (_request, response) => response.end("fine")));
+  return listening(createHttps({ cert, key }, listener));
 };
 
 interface Request extends Omit<Probe, "type"> {
@@ -204,6 +206,24 @@ test("the certificate is verified with the given authority, for the address, the
   expect(await tried(port, { type: "HTTPS", tls })).toBe("HTTPDone HTTP 200 from URL");
   expect(await tried(port, { type: "HTTPS", tls, endpoint: "web.test", expect: { body: "fine" } })).toBe("HTTPDone HTTP 200 from URL");
   expect(await tried(port, { type: "HTTPS", tls, host: "shop.test" })).toBe("HTTPDone HTTP 200 from URL");
+});
+
+test("the name for SNI and Host has no trailing dot, and an address is not sent for SNI", async () => {
+  const received: unknown[] = [];
+  const port = await https(["web.test", "192.0.2.9", "127.0.0.1"], valid, ({ socket, headers }, response) => {
+    received.push([(socket as TLSSocket).servername, headers.host?.replace(String(port), "PORT")]);
+    response.end();
+  });
+  for (const request of [{ endpoint: "web.test." }, { host: "192.0.2.9" }, {}])
+    expect(await tried(port, { type: "HTTPS", tls: { caBundle }, ...request })).toBe("HTTPDone HTTP 200 from URL");
+  expect(received).toEqual([
+    ["web.test", "web.test:PORT"],
+    [false, "192.0.2.9:PORT"],
+    [false, "127.0.0.1:PORT"],
+  ]);
+  expect(await tried(port, { type: "HTTPS", tls: { caBundle }, host: "192.0.2.8" })).toBe(
+    "TLSError Failed TLS with URL; the certificate is not valid for 192.0.2.8",
+  );
 });
 
 test("a certificate for another name is a failure", async () => {

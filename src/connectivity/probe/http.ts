@@ -1,4 +1,5 @@
 import { request, type IncomingMessage } from "node:http";
+import { isIP } from "node:net";
 import type { Duplex } from "node:stream";
 import { connect as connectTls, createSecureContext, type SecureContext } from "node:tls";
 import type { Probe } from "../../api/connectivity/probe.ts";
@@ -52,8 +53,10 @@ const LATE: Partial<Record<ProbeFailure, string>> = {
 
 /** The host of its URLs is a placeholder: all requests go to one address. */
 class HttpGet {
+  /** A name, or an address without brackets. */
+  readonly #host: string;
+  /** As in URLs. */
   readonly #name: string;
-  readonly #isName: boolean;
   readonly #address: Address;
   readonly #probe: Probe;
   readonly #open: Open;
@@ -61,9 +64,9 @@ class HttpGet {
   #step: "ConnectError" | "TLSError" | "HTTPError" = "ConnectError";
 
   constructor(host: string, address: Address, probe: Probe, open: Open) {
-    const name = probe.host ?? host;
-    this.#isName = probe.host !== undefined || host !== address.toString();
-    this.#name = this.#isName || address.family === 4 ? name : `[${name}]`;
+    // Only lookups know the trailing dot: servers and certificates do not have it.
+    this.#host = (probe.host ?? host).replace(/\.$/, "");
+    this.#name = isIP(this.#host) === 6 ? `[${this.#host}]` : this.#host;
     this.#address = address;
     this.#probe = probe;
     this.#open = open;
@@ -116,12 +119,12 @@ class HttpGet {
   #secure(socket: Duplex): Promise<Duplex | HttpFailure> {
     this.#step = "TLSError";
     return new Promise((resolve) => {
-      const name = this.#isName ? { servername: this.#name, host: this.#name } : { servername: "", host: this.#address.toString() };
-      const failed = (error: unknown): void => resolve({ outcome: "TLSError", why: tlsText(errorCode(error), name.host) });
+      const failed = (error: unknown): void => resolve({ outcome: "TLSError", why: tlsText(errorCode(error), this.#host) });
       try {
         const secure = connectTls({
           socket,
-          ...name,
+          host: this.#host,
+          servername: isIP(this.#host) === 0 ? this.#host : "",
           secureContext: authoritiesOf(this.#probe),
           rejectUnauthorized: !this.#probe.tls?.insecure,
           ALPNProtocols: ["http/1.1"],
