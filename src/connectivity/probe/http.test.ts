@@ -132,6 +132,20 @@ test("a redirect to another host is not followed: only the addresses of the targ
   }
 });
 
+test("an HTTPS check follows no redirect to HTTP", async () => {
+  const port = await https(["127.0.0.1"], valid, (request, response) => {
+    const location = request.url === "/" ? "/http" : `http://127.0.0.1:${plain}/`;
+    response.writeHead(302, { location }).end();
+  });
+  const plain = await answering(200);
+  expect(await tried(port, { type: "HTTPS", tls: { caBundle }, followRedirects: true })).toBe(
+    "UnexpectedStatus Unexpected answer of URL; status 302 redirects from HTTPS to HTTP",
+  );
+  expect(await tried(await answering(302, "", { location: `http://127.0.0.1:${plain}/` }), { followRedirects: true })).toBe(
+    "HTTPDone HTTP 200 from URL",
+  );
+});
+
 test("a forbidden address gets no request", async () => {
   let requests = 0;
   const port = await http(() => (requests += 1));

@@ -90,6 +90,7 @@ class HttpGet {
       if (redirects === MOST_REDIRECTS) return unexpected(`status ${status} after ${MOST_REDIRECTS} redirects`);
       const next = this.#redirected(location, url);
       if (!next) return unexpected(`status ${status} redirects to another host`);
+      if (this.#probe.type === "HTTPS" && next.protocol === "http:") return unexpected(`status ${status} redirects from HTTPS to HTTP`);
       url = next;
     }
   }
