@@ -3,7 +3,7 @@ import { createServer as createHttp, type IncomingMessage, type RequestListener 
 import { createServer as createHttps } from "node:https";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import type { Probe } from "../../api/connectivity/probe.ts";
 import { parsePrefix } from "../../ip/prefix.ts";
 import { createAuthority, issue } from "../../kube/x509.ts";
@@ -184,6 +184,35 @@ test("the text is found across the borders of packets", async () => {
     setImmediate(() => response.write("dy"));
   });
   expect(await tried(port, { expect: { body: "ready" } })).toBe("HTTPDone HTTP 200 from URL");
+});
+
+/** Each piece arrives as one chunk of the body. */
+const inPieces = (pieces: readonly string[]) => {
+  const chunks = pieces.map((piece) => `${Buffer.byteLength(piece).toString(16)}\r\n${piece}\r\n`);
+  const answer = `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${chunks.join("")}0\r\n\r\n`;
+  return raw((socket) => socket.end(answer));
+};
+
+test("a body in many small pieces is not copied again for each piece", async () => {
+  const body = `${"re".repeat(4000)}ready`;
+  const port = await inPieces(Array.from(body));
+  const concat = vi.spyOn(Buffer, "concat");
+  try {
+    expect(await tried(port, { expect: { body: "ready" } })).toBe("HTTPDone HTTP 200 from URL");
+    const copied = concat.mock.results.reduce((sum, { value }) => sum + (value as Buffer).length, 0);
+    expect(copied).toBeLessThan(body.length * 10);
+  } finally {
+    concat.mockRestore();
+  }
+});
+
+test("the text may end with the 64 KiB that are read, and not after them", async () => {
+  const missing = "BodyMismatch Unexpected answer of URL; the first 64 KiB of the body do not contain the expected text";
+  for (const wanted of ["ready", "y", "größer"]) {
+    const before = "x".repeat(65_536 - Buffer.byteLength(wanted));
+    expect(await tried(await inPieces([before, ...wanted, "x"]), { expect: { body: wanted } })).toBe("HTTPDone HTTP 200 from URL");
+    expect(await tried(await inPieces([`${before}x`, ...wanted, "x"]), { expect: { body: wanted } })).toBe(missing);
+  }
 });
 
 const SILENT = { timeoutMs: 1000 };

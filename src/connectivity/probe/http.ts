@@ -191,14 +191,23 @@ function unexpected(why: string): HttpFailure {
 
 /** Reads no further than it must. */
 function findIn(answer: IncomingMessage, wanted: string, end: (problem: string | undefined) => void): void {
-  let read = Buffer.alloc(0);
-  const isFound = (): boolean => read.includes(wanted);
-  answer.on("data", (chunk: Buffer) => {
-    read = Buffer.concat([read, chunk]).subarray(0, BODY_BYTES);
-    if (isFound()) end(undefined);
-    else if (read.length === BODY_BYTES) end("the first 64 KiB of the body do not contain the expected text");
-  });
-  answer.once("end", () => end(isFound() ? undefined : "the body does not contain the expected text"));
+  const text = Buffer.from(wanted);
+  let left = BODY_BYTES;
+  /** What may be the beginning of the text. */
+  let tail = Buffer.alloc(0);
+  const stop = (problem: string | undefined): void => {
+    answer.off("data", search);
+    end(problem);
+  };
+  const search = (chunk: Buffer): void => {
+    const unsearched = Buffer.concat([tail, chunk.subarray(0, left)]);
+    left -= Math.min(left, chunk.length);
+    tail = unsearched.subarray(Math.max(0, unsearched.length - text.length + 1));
+    if (unsearched.includes(text)) stop(undefined);
+    else if (left === 0) stop("the first 64 KiB of the body do not contain the expected text");
+  };
+  answer.on("data", search);
+  answer.once("end", () => stop("the body does not contain the expected text"));
 }
 
 function answerProblem(code: string): string {
