@@ -54,6 +54,36 @@ test("a probe makes another target of the same endpoint, with its own check, and
   expect(checksOf(undefined, { type: "HTTP" }, { type: "HTTPS" })).toHaveLength(6);
 });
 
+test("of two entries with the same request and another expectation the first applies, and the other is a problem", () => {
+  const ready: Probe = { type: "HTTP", expect: { body: "ready" } };
+  const entries: { host: string; probe?: Probe }[] = [
+    { host: "a.test:80" },
+    { host: "a.test:80", probe: ready },
+    { host: "a.test:80", probe: { expect: { body: "ready" }, type: "HTTP", path: "/", followRedirects: false } },
+    { host: "a.test:80", probe: { type: "HTTP", expect: { body: "fine" } } },
+    { host: "a.test:80", probe: { type: "TCP" } },
+    { host: "b.test:80", probe: { type: "HTTP" } },
+  ];
+  const { checks = [], problems } = planMesh(mesh("m", { sources: web, targets: entries }), view(shop));
+  expect(problems).toEqual([
+    "spec.targets[3]: same request as spec.targets[1], with another expect, followRedirects or tls; spec.targets[1] applies",
+  ]);
+  const probes = checks.filter(({ source }) => source.name === "web-0").map(({ target }) => [target.endpoint, target.probe]);
+  expect(probes).toEqual([
+    ["a.test:80", undefined],
+    ["a.test:80", ready],
+    ["b.test:80", { type: "HTTP" }],
+  ]);
+});
+
+test("an entry with many contradicting requests is one problem", () => {
+  const targets = [{ body: "ready" }, { body: "fine" }].map((expected) => ({
+    endpoints: { service: "db" },
+    probe: { type: "HTTP", expect: expected } as const,
+  }));
+  expect(planMesh(mesh("m", { sources: web, targets }), view(shop)).problems).toHaveLength(1);
+});
+
 test("no pod checks itself, and a pod of the same name in another namespace is a target", () => {
   expect(pairs([{ endpoints: { service: "headless" } }])).toEqual(["web-0 10.0.1.2:8443", "web-1 10.0.1.1:8443"]);
   const namesake = { ...ofPod("web-0", "10.9.0.1"), targetRef: { kind: "Pod", namespace: "bank", name: "web-0" } };

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { ConnectivityMesh } from "../../api/connectivity/connectivity-mesh.ts";
 import { selects } from "../../api/core/label-selector.ts";
 import type { Pod } from "../../api/core/pod.ts";
@@ -27,26 +28,49 @@ export function planMesh(mesh: ConnectivityMesh, view: MeshView): MeshPlan {
   const { namespace = "" } = mesh.metadata;
   const { sources, problem } = sourcesOf(mesh, view);
   const found = mesh.spec.targets.map((target, at) => ({ at, ...targetsOf(target, namespace, view) }));
-  const targets = new Map(found.flatMap((each) => each.targets.map((target) => [target.identity, target] as const)));
+  const { targets, contradictions } = distinctTargets(found);
   const problems = [
     ...(problem === undefined ? [] : [`spec.sources: ${problem}`]),
     ...found.flatMap((each) => (each.problem === undefined ? [] : [`spec.targets[${each.at}]: ${each.problem}`])),
+    ...contradictions,
   ];
-  const counts = { sources: sources.length, targets: targets.size };
+  const counts = { sources: sources.length, targets: targets.length };
 
   const perTarget = wantedPerTarget(mesh);
   if (!(perTarget >= 1))
     return { ...counts, checks: undefined, problems: [...problems, "spec.sourcesPerTarget: must be at least 1, or all"] };
-  const requested = Math.min(perTarget, sources.length) * targets.size;
+  const requested = Math.min(perTarget, sources.length) * targets.length;
   if (requested > MOST_CHECKS) {
     const tooMany = `spec.sourcesPerTarget: ${requested} checks requested, the limit is ${MOST_CHECKS} per mesh; use fewer sources per target`;
     return { ...counts, checks: undefined, problems: [...problems, tooMany] };
   }
   const ranked = sources.map((source) => ({ source, print: fingerprint(`${source.kind}/${source.name}`) }));
-  const checks = [...targets.values()].flatMap((target) =>
+  const checks = targets.flatMap((target) =>
     chosen(ranked, target, namespace, perTarget).map((source): DesiredCheck => ({ name: checkName(source, target), source, target })),
   );
   return { ...counts, checks, problems };
+}
+
+/** The first entry that names a target decides how it is probed. */
+function distinctTargets(found: readonly { at: number; targets: readonly CheckTarget[] }[]) {
+  const first = new Map<string, { at: number; target: CheckTarget }>();
+  const contradictions = new Set<string>();
+  for (const { at, targets } of found) {
+    for (const target of targets) {
+      const known = first.get(target.identity);
+      if (!known) first.set(target.identity, { at, target });
+      else if (!isDeepStrictEqual(expectationOf(known.target), expectationOf(target))) {
+        const other = `spec.targets[${known.at}]`;
+        contradictions.add(`spec.targets[${at}]: same request as ${other}, with another expect, followRedirects or tls; ${other} applies`);
+      }
+    }
+  }
+  return { targets: Array.from(first.values(), ({ target }) => target), contradictions };
+}
+
+/** What the identity of a target does not contain. */
+function expectationOf({ probe: { expect, followRedirects, tls } = { type: "TCP" } }: CheckTarget): unknown[] {
+  return [expect?.status, expect?.body, followRedirects ?? false, tls?.caBundle, tls?.insecure ?? false];
 }
 
 function wantedPerTarget({ spec: { sourcesPerTarget } }: ConnectivityMesh): number {
