@@ -6,10 +6,10 @@ import { clockTime, milliseconds } from "./time.tsx";
 
 const HEIGHT = 150;
 
-/** Connections over time; a failure has no latency and stands on the ground line. */
+/** Connections and requests over time, without lookups; a failure has no latency and stands on the ground line. */
 export function LatencyPlot({ actions }: Pick<CheckDetailData, "actions">) {
   const container = useRef<HTMLDivElement>(null);
-  const connections = actions.filter(({ reason, success }) => !success || reason?.startsWith("Connect") !== false);
+  const connections = actions.filter(({ reason, success }) => !success || reason !== "DNSDone");
   const description = described(connections);
   const colors = theme.value;
   useEffect(() => {
