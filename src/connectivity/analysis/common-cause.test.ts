@@ -211,6 +211,43 @@ describe("no certain cause is reported for", () => {
   });
 });
 
+describe("an answer that is not as expected came over a path that works", () => {
+  const why = "status 503, expected 200 to 299";
+  test.each<[string, CheckResult[], string[]]>([
+    [
+      "the only target",
+      mesh(sources, [registry], () => why),
+      [`registry.example:443 is unreachable: all 4 checks fail, from 4 sources (${why})`],
+    ],
+    [
+      "all targets on a node",
+      whole((_, to) => to.node === "n2", why),
+      [
+        `10.1.2.1:80 (endpoint of Service shop/web on node n2) is unreachable: all 4 checks fail, from 4 sources (${why}), while all of these sources reach other targets`,
+        `192.0.2.2:10250 (node n2) is unreachable: all 3 checks fail, from 3 sources (${why}), while all of these sources reach other targets`,
+      ],
+    ],
+    [
+      "one of the targets of a source",
+      mesh([n1], [target("10.9.0.1:80"), target("10.9.0.2:81"), target("10.9.0.3:82")], (_, to) =>
+        to.port === "82" ? why : "Connection timed out",
+      ),
+      [`Node n1 does not reach 10.9.0.1:80, 10.9.0.2:81 and 10.9.0.3:82 (Connection timed out 2, ${why} 1)`],
+    ],
+    [
+      "a Service, which may have a pod on the isolated node",
+      whole((from, to) => (from === n2) !== (to.node === "n2")).map((one) =>
+        one.source === n2 && one.target === db ? checkResult(n2, db, "failed", why) : one,
+      ),
+      [
+        "Node n2 is isolated: all 17 checks fail, from 4 sources to 13 targets (Connection timed out 16, status 503, expected 200 to 299 1), while 31 other checks succeed",
+      ],
+    ],
+  ])("%s", (_title, all, expected) => {
+    expect(sentences(all)).toEqual(expected);
+  });
+});
+
 test("two causes are two sentences, the larger one first", () => {
   expect(sentences(whole((from, to) => from === n4 || to.hostType === "IPv6" || to === web2))).toEqual([
     "Node n4 reaches no target: all 12 checks fail, to 12 targets (Connection timed out), while others reach 9 of them",

@@ -1,3 +1,4 @@
+import type { ProbeFailure } from "../history/attempt.ts";
 import type { CheckResult } from "./check-result.ts";
 
 /**
@@ -115,10 +116,15 @@ function sidesOf(kind: "node" | "zone", from: string | undefined, to: string | u
   return sides;
 }
 
+/** Not TLSError and HTTPError: a path that loses large packets causes both. */
+const ANSWERED: ReadonlySet<string> = new Set(["UnexpectedStatus", "BodyMismatch"] satisfies ProbeFailure[]);
+
 export function contradicts({ verdict, reason, target }: CheckResult, { scope, way }: Hypothesis): boolean {
   // The name was resolved, even if nothing answered at its address.
   if (way === "lookup") return verdict === "reached" || (verdict === "failed" && reason !== "DNSError");
-  if (verdict !== "reached") return false;
+  // A wrong answer is an answer: the path works, and what remains is about the target or the check.
+  const isAnswered = verdict === "failed" && ANSWERED.has(reason);
+  if (isAnswered ? ONE_WAY.has(scope) : verdict !== "reached") return false;
   // A Service may have answered from this side.
   return !(/^(cut|out-of)-/.test(scope) && isService(target.what) && target.node === undefined);
 }

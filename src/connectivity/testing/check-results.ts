@@ -17,14 +17,20 @@ export function target(endpoint: string, what = "host", location = ""): ResultTa
   return { endpoint, host: host.replaceAll(/[[\]]/g, ""), port: endpoint.slice(colon + 1), hostType, what, ...where };
 }
 
+const FAILURES: Readonly<Record<string, string>> = {
+  "No such name": "DNSError",
+  "The name server did not answer in time": "DNSError",
+  "status 503, expected 200 to 299": "UnexpectedStatus",
+  "the body does not contain the expected text": "BodyMismatch",
+};
+
 export function checkResult(
   from: ResultSource,
   to: ResultTarget,
   verdict: CheckResult["verdict"],
   why = "Connection timed out",
 ): CheckResult {
-  const isLookup = ["No such name", "The name server did not answer in time"].includes(why);
-  const reasons = { reached: "ConnectDone", failed: isLookup ? "DNSError" : "ConnectError", unknown: why };
+  const reasons = { reached: "ConnectDone", failed: FAILURES[why] ?? "ConnectError", unknown: why };
   return {
     check: `ns/${from.name}-to-${to.endpoint}`,
     source: from,
