@@ -5,7 +5,7 @@ import { CliError, EXIT } from "../shared/exit.ts";
 import { oneOf, withLogLevel } from "../shared/log-level.ts";
 import type { PodCheckOptions } from "../p2pnc/in-pod.ts";
 import type { PruneOptions } from "../p2pnc/prune.ts";
-import { configureHttp } from "../p2pnc/http.ts";
+import { configureHttp, lineOf } from "../p2pnc/http.ts";
 import { parseTarget, type Target } from "../../connectivity/probe/target.ts";
 
 interface CheckOptions extends PodCheckOptions {
@@ -101,11 +101,6 @@ function parseHours(text: string): number {
   const hours = Number(/^(\d+)h$/.exec(text)?.[1] ?? Number.NaN);
   if (!(hours >= 1 && hours <= 8_760)) throw new InvalidArgumentError("Must be a number of hours from 1h to 8760h, such as 48h.");
   return hours * HOUR_MS;
-}
-
-/** `plumbline p2pnc check tcp-endpoint`, or without the first word. */
-function lineOf(command: Command): string {
-  return command.parent ? `${lineOf(command.parent)} ${command.name()}` : command.name();
 }
 
 /** Targets to try without a cluster, if all arguments are HOST:PORT; undefined if none is. */

@@ -18,6 +18,11 @@ interface HttpOptions {
   output?: "json";
 }
 
+/** `plumbline p2pnc check tcp-endpoint`, or without the first word. */
+export function lineOf(command: Command): string {
+  return command.parent ? `${lineOf(command.parent)} ${command.name()}` : command.name();
+}
+
 export function configureHttp(command: Command): void {
   command
     .description("Send GET requests to URLs and check the answers, by hand and without a cluster.")
@@ -31,13 +36,14 @@ export function configureHttp(command: Command): void {
     .option("--once", "try each URL once")
     .addOption(new Option("--interval <duration>", "interval of each check").argParser(parseCheckInterval).default(60_000, "1m"))
     .option("-o, --output <format>", "json for scripts", oneOf(["json"]))
-    .addHelpText("after", () => {
+    .addHelpText("after", ({ command }) => {
+      const line = lineOf(command);
       return `
 Exits with 0 only if every answer is as expected, with 1 if not, and with 3 if this machine itself could not try.
 
 Examples:
-  p2pnc check http --once http://10.0.134.23:8080/healthz --status 200 --body ok
-  p2pnc check http --once https://10.0.134.23:6443/readyz --ca-file ca.crt --host kubernetes.default.svc
+  ${line} --once http://10.0.134.23:8080/healthz --status 200 --body ok
+  ${line} --once https://10.0.134.23:6443/readyz --ca-file ca.crt --host kubernetes.default.svc
 `;
     })
     .action(checkUrls);
