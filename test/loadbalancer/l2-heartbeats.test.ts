@@ -48,7 +48,7 @@ test.concurrent("signed but invalid datagrams neither end the agent nor block he
   await a.until(() => counted(a, "malformed") === junk.length);
   // A time that is ahead of ours, and then the agent of b as it is.
   await sender.send([{ ...from, bytes: signed(JSON.stringify(beat(1, { started: 9, sent: Date.now() + 59_000 })), key) }]);
-  await a.until(() => counted(a, "heard") === 1);
+  await a.until(() => total(a, "heard", "returned") === 1);
   for (let number = 1; number <= 5; number++) {
     await sender.send([{ ...from, bytes: signHeartbeat(beat(number), key, undefined) }]);
     await new Promise((resolve) => setTimeout(resolve, 1_000));

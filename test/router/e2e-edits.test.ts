@@ -86,6 +86,8 @@ test("a resource follows its selector, and its deletion removes all of it and no
   const relabel = (rack: string) => lab.client.resource(Node).patch({ name: "node1" }, { metadata: { labels: { rack } } }, { signal });
   await relabel("c");
   await eventually(() => attic("node1")).toEqual([]);
+  // The status of before would pass for that of what is applied again.
+  await expectStates("node1", { "L2VNI attic-net": undefined, "L3VNI attic": undefined });
   await relabel("a");
   await expectStates("node1", { "L2VNI attic-net": "Applied", "L3VNI attic": "Applied" });
   expect(await attic("node1")).toEqual(whole);
