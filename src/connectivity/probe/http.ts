@@ -51,7 +51,7 @@ const LATE: Partial<Record<ProbeFailure, string>> = {
   HTTPError: "no complete answer in time",
 };
 
-/** The host of its URLs is a placeholder: all requests go to one address. */
+/** Its URLs have the host name `host`: all requests go to one address. */
 class HttpGet {
   /** A name, or an address without brackets. */
   readonly #host: string;

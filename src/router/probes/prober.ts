@@ -27,7 +27,7 @@ export interface LocalVni {
   readonly type: "L2" | "L3";
   readonly bridge: string;
   readonly vxlan: string;
-  /** Another one after the bridge or the VXLAN device was made anew: what we had put there is gone with the old one. */
+  /** Changes when the bridge or the VXLAN device is recreated: our entries are gone with the old one. */
   readonly devices: string;
   readonly mtu: number;
 }
