@@ -15,7 +15,7 @@ const row = (name: string, more: Partial<Row> = {}): Row => ({
 });
 
 function drawn(picture: Partial<ScreenModel>, height = 24, colorize = plain): string[] {
-  return frame({ head: ["HEAD"], rows: [], problems: [], news: [], ...picture }, height, colorize, now);
+  return frame({ head: ["HEAD"], rows: [], problems: [], changes: [], ...picture }, height, colorize, now);
 }
 
 /** Of the rows, and what stands below them as it is. */
@@ -30,7 +30,7 @@ test("objects are shown with their conditions, and problems and changes below", 
       { type: "Degraded", status: "False" },
     ],
   });
-  expect(drawn({ rows: [row("red"), node], problems: ["a.yaml:3:1: vni is missing"], news: ["12:00:00 L3VNI red added"] })).toEqual([
+  expect(drawn({ rows: [row("red"), node], problems: ["a.yaml:3:1: vni is missing"], changes: ["12:00:00 L3VNI red added"] })).toEqual([
     "HEAD",
     "",
     "KIND                            NAMESPACE             NAME   SINCE   CONDITIONS                  FILE",
@@ -40,7 +40,7 @@ test("objects are shown with their conditions, and problems and changes below", 
     "Problems:",
     "  a.yaml:3:1: vni is missing",
     "",
-    "News:",
+    "Changes:",
     "  12:00:00 L3VNI red added",
   ]);
 });

@@ -11,19 +11,19 @@ export interface ScreenModel {
   /** `red.yaml:12:3: spec.vni: Required value` */
   readonly problems: readonly string[];
   /** Newest last. */
-  readonly news: readonly string[];
+  readonly changes: readonly string[];
 }
 
-/** Lines for problems and for news. */
+/** Lines for problems and for changes. */
 const FEW = 5;
 
-export function frame({ head, rows, problems, news }: ScreenModel, height: number, colorize: Colorize, now: number): string[] {
+export function frame({ head, rows, problems, changes }: ScreenModel, height: number, colorize: Colorize, now: number): string[] {
   const below = [
     ...section(
       "Problems",
       few(problems).map((line) => colorize("red", line)),
     ),
-    ...section("News", news.slice(-FEW)),
+    ...section("Changes", changes.slice(-FEW)),
   ];
   const room = Math.max(4, height - head.length - 1 - below.length);
   return [...head, "", ...table(rows, room, colorize, now), ...below];

@@ -16,23 +16,23 @@ type Watched = Pick<Embedded, "store" | "problems">;
 /** How often problems are read and ages are redrawn. */
 const TICK_MS = 1_000;
 const GATHER_MS = 50;
-const NEWS_KEPT = 20;
+const CHANGES_KEPT = 20;
 const MAX_FIELDS = 3;
 const VALUE_LENGTH = 40;
 
 export function screenView(embedded: Watched, head: readonly string[]): LiveView {
   const screen = new Screen(process.stdout);
-  const news: string[] = [];
+  const changes: string[] = [];
   let gathering: NodeJS.Timeout | undefined;
   const draw = () => {
     gathering = undefined;
-    const picture = { head, rows: board.rows(), problems: problemLines(embedded), news };
+    const picture = { head, rows: board.rows(), problems: problemLines(embedded), changes };
     screen.draw(frame(picture, screen.height, colorizeFor(process.stdout), Date.now()));
   };
   const soon = () => (gathering ??= setTimeout(draw, GATHER_MS));
   const tell = (line: string) => {
-    news.push(`${clock()} ${line}`);
-    news.splice(0, news.length - NEWS_KEPT);
+    changes.push(`${clock()} ${line}`);
+    changes.splice(0, changes.length - CHANGES_KEPT);
     soon();
   };
   const board = new ObjectTable(embedded.store, (change) => tell(changeText(change)));
