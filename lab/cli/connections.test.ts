@@ -41,3 +41,14 @@ test("attempts are counted by target, however the output is split", () => {
   expect(connections.tally("default/wiki")).toEqual({ ok: 0, failed: 0 });
   expect(attempts.map(({ by }) => by)).toEqual(["web-1", undefined]);
 });
+
+test("failures count from the first success on", () => {
+  const { connections, says } = client();
+  const attempt = (result: { by: string } | { why: string }) =>
+    says(`${JSON.stringify({ name: "default/web", at: 1, ms: 2, ...result })}\n`);
+  attempt({ why: "no route to host" });
+  expect(connections.tally("default/web")).toMatchObject({ ok: 0, failed: 0, last: { why: "no route to host" } });
+  attempt({ by: "web-1" });
+  attempt({ why: "no answer" });
+  expect(connections.tally("default/web")).toMatchObject({ ok: 1, failed: 1 });
+});

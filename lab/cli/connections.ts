@@ -39,7 +39,7 @@ export class Connections {
     this.#process.input(`${line}\n`);
   }
 
-  /** Of all attempts to a target that are over. */
+  /** Of the attempts to a target that are over. Failures before the first success do not count: the lab still starts. */
   tally(name: string): Tally {
     return this.#tallies.get(name) ?? { ok: 0, failed: 0 };
   }
@@ -54,8 +54,8 @@ export class Connections {
     for (const line of lines) {
       const last = JSON.parse(line) as ConnectAttempt;
       const { ok, failed } = this.tally(last.name);
-      const went = last.by === undefined ? { ok, failed: failed + 1 } : { ok: ok + 1, failed };
-      this.#tallies.set(last.name, { ...went, last });
+      const counts = last.by === undefined ? { ok, failed: ok === 0 ? 0 : failed + 1 } : { ok: ok + 1, failed };
+      this.#tallies.set(last.name, { ...counts, last });
       this.#onAttempt(last);
     }
   }
