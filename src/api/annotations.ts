@@ -43,3 +43,5 @@ export const epochAnnotation = "plumbline.dev/failover-epoch";
 export const exemptedAnnotation = "plumbline.dev/failover-exempted";
 /** Chooses between the meanings of v0.1 and v0.2 where the fields of an object do not. */
 export const apiAnnotation = "plumbline.dev/api";
+/** On an Underlay: its nics may carry the Node's own address. */
+export const allowNodeInterfaceAnnotation = "plumbline.dev/allow-node-interface";

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import type { Underlay } from "../../api/openpe/underlay.ts";
 import { observed, underlay } from "../testing/fixtures.ts";
-import { ALLOW_NODE_INTERFACE, underlayProblems, vtepOf } from "./underlay.ts";
+import { allowNodeInterfaceAnnotation } from "../../api/annotations.ts";
+import { underlayProblems, vtepOf } from "./underlay.ts";
 import type { NeighborSpec as Neighbor } from "../model/specs.ts";
 
 const facts = observed({}, { passwords: new Map([["tor", { password: "secret" }]]) });
@@ -131,7 +132,7 @@ test("rejects a protected interface of the node, unless the Underlay is annotate
   const expected =
     "spec.nics[0]: Interface eth0 carries the Node address 192.0.2.1; moving it into the router would cut the node off. Annotate the Underlay with plumbline.dev/allow-node-interface to allow it";
   expect(problemsIn({ nics: ["eth0"] })).toEqual([expected]);
-  expect(problemsIn({ nics: ["eth0"] }, {}, { [ALLOW_NODE_INTERFACE]: "" })).toEqual([]);
+  expect(problemsIn({ nics: ["eth0"] }, {}, { [allowNodeInterfaceAnnotation]: "" })).toEqual([]);
 });
 
 test("several interfaces are valid, each one checked for protection", () => {

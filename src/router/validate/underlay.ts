@@ -1,3 +1,4 @@
+import { allowNodeInterfaceAnnotation } from "../../api/annotations.ts";
 import type { UnderlaySpec as Spec } from "../model/specs.ts";
 import type { Address } from "../../ip/address.ts";
 import { parseInterfaceAddress } from "../../ip/interface-address.ts";
@@ -8,8 +9,6 @@ import { nameProblems } from "./names.ts";
 import { neighborProblems } from "./neighbors.ts";
 import { problemsOf, readAddress, readPrefixOf, type ParsedField, unusable } from "./networks.ts";
 import type { NodeFacts } from "./vni.ts";
-
-export const ALLOW_NODE_INTERFACE = "plumbline.dev/allow-node-interface";
 
 /** U2, U4 to U9, and whether the Underlay can stand on this node. `live` is what stands there now. */
 export function underlayProblems(
@@ -95,10 +94,10 @@ function oneNicProblems(
   if (!named(interfaces.host, nic)) return [{ field, message: `Interface ${nic} not present on node`, transient: true }];
   const why = guarded.get(nic);
   return problemIf(
-    why !== undefined && annotations[ALLOW_NODE_INTERFACE] === undefined,
+    why !== undefined && annotations[allowNodeInterfaceAnnotation] === undefined,
     field,
     () =>
-      `Interface ${nic} ${why}; moving it into the router would cut the node off. Annotate the Underlay with ${ALLOW_NODE_INTERFACE} to allow it`,
+      `Interface ${nic} ${why}; moving it into the router would cut the node off. Annotate the Underlay with ${allowNodeInterfaceAnnotation} to allow it`,
   );
 }
 
