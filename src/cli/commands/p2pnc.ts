@@ -78,7 +78,7 @@ function configurePrune(command: Command): void {
   withLogLevel(withCluster(command))
     .description("Delete unused checks: without activity for long, and without a pod that could run them.")
     .option("--namespace <name>", "namespace of the checks (default: POD_NAMESPACE, else all)", process.env["POD_NAMESPACE"])
-    .addOption(new Option("--older-than <duration>", "minimum time without activity").argParser(parseHours).default(48 * HOUR_MS, "48h"))
+    .addOption(new Option("--older-than <duration>", "minimum time without activity (default: 48h)").argParser(parseHours))
     .option("--dry-run", "only print what would be deleted")
     .option("--health-address <address>", "address for /livez, /readyz and /metrics (default: not served)")
     .addHelpText("after", ({ command }) => {
