@@ -1,35 +1,24 @@
-import { readdir, rm, rmdir } from "node:fs/promises";
-import { join } from "node:path";
 import { KernelError } from "../hostnet/error.ts";
 import { LinkApplier } from "../hostnet/apply.ts";
 import type { NetworkNamespaces } from "../hostnet/namespaces.ts";
 import { linkOwnership } from "../hostnet/ownership.ts";
-import type { Removal } from "../hostnet/removal.ts";
+import { daemonRemovals, fileRemovals, type ProgramFiles, type Removal } from "../hostnet/removal.ts";
 import { ip } from "../hostnet/run.ts";
 import type { NetnsRole } from "../hostnet/desired-link.ts";
 import { RouterStateFile } from "./state.ts";
 
-interface Cleaning {
+interface Cleaning extends ProgramFiles {
   readonly namespaces: NetworkNamespaces;
-  readonly stateDirectory: string;
-  readonly frrRunDirectory: string;
-  readonly stopFrr: () => Promise<void>;
 }
 
-/** Our files in the state directory; any other file is foreign. */
 const FILES =
   /^(router\.json(\.previous)?(\.new|\.damaged|\.version-\d+)?|frr\.conf(\.new)?|frr\.candidate\.conf(\.new)?|log|reload-.*|signing-key\.pem(\.new)?)$/;
 
 /** Everything that Plumbline's router has on this machine, in the order of removal. */
-export async function removals(
-  { namespaces, stateDirectory, frrRunDirectory, stopFrr }: Cleaning,
-  signal: AbortSignal,
-): Promise<Removal[]> {
-  const found: Removal[] = [];
-  const running = (await readdir(frrRunDirectory).catch(() => [])).some((name) => name.endsWith(".pid"));
-  if (running) found.push({ says: [`Stop the daemons of FRR in ${frrRunDirectory}`], run: () => stopFrr() });
-
-  const ours = await linksOf(namespaces, stateDirectory, signal);
+export async function removals(cleaning: Cleaning, signal: AbortSignal): Promise<Removal[]> {
+  const { namespaces } = cleaning;
+  const found = await daemonRemovals(cleaning);
+  const ours = await linksOf(namespaces, cleaning.stateDirectory, signal);
   if (ours && ours.links.length > 0) {
     const { links } = ours;
     const says = links.map(({ netns, name, moved }) =>
@@ -43,13 +32,7 @@ export async function removals(
       run: (signal) => ip(undefined, ["netns", "del", namespaces.router], { signal }),
     });
   }
-  const files = (await readdir(stateDirectory).catch(() => [])).filter((name) => FILES.test(name)).sort();
-  for (const path of files.map((name) => join(stateDirectory, name))) {
-    found.push({ says: [`Delete ${path}`], run: () => rm(path, { recursive: true, force: true }) });
-  }
-  if (files.length > 0)
-    found.push({ says: [`Delete ${stateDirectory} if nothing else is in it`], run: () => rmdir(stateDirectory).catch(() => {}) });
-  return found;
+  return [...found, ...(await fileRemovals(cleaning, FILES))];
 }
 
 interface OurLink {

@@ -1,36 +1,22 @@
-import { readdir, rm, rmdir } from "node:fs/promises";
-import { join } from "node:path";
 import { nft } from "../../hostnet/nft.ts";
-import type { Removal } from "../../hostnet/removal.ts";
+import { daemonRemovals, fileRemovals, type ProgramFiles, type Removal } from "../../hostnet/removal.ts";
 import { ip, run } from "../../hostnet/run.ts";
 import { type AddressRow, DEVICE, isServiceAddress } from "./l2/ip-address-commands.ts";
 
-interface Cleaning {
+interface Cleaning extends ProgramFiles {
   /** Undefined for our own. */
   readonly netns?: string | undefined;
-  readonly stateDirectory: string;
-  readonly frrRunDirectory: string;
-  readonly stopFrr: () => Promise<void>;
 }
 
-/** Our files in the state directory; other files are left alone. */
 const FILES = /^(loadbalancer(\.json(\.new|\.damaged|\.version-\d+)?)?|signing-key\.pem(\.new)?)$/;
 
 /** Everything that the load balancer left on this machine, in order of removal. */
 export async function removals(cleaning: Cleaning, signal: AbortSignal): Promise<Removal[]> {
-  const { stateDirectory, frrRunDirectory, stopFrr } = cleaning;
-  const running = (await readdir(frrRunDirectory).catch(() => [])).some((name) => name.endsWith(".pid"));
-  const files = (await readdir(stateDirectory).catch(() => [])).filter((name) => FILES.test(name)).sort();
   return [
-    ...(running ? [{ says: [`Stop the daemons of FRR in ${frrRunDirectory}`], run: () => stopFrr() }] : []),
+    ...(await daemonRemovals(cleaning)),
     ...(await addresses(cleaning.netns, signal)),
     ...(await tables(cleaning.netns, signal)),
-    ...files
-      .map((name) => join(stateDirectory, name))
-      .map((path) => ({ says: [`Delete ${path}`], run: () => rm(path, { recursive: true }) })),
-    ...(files.length === 0
-      ? []
-      : [{ says: [`Delete ${stateDirectory} if nothing else is in it`], run: () => rmdir(stateDirectory).catch(() => {}) }]),
+    ...(await fileRemovals(cleaning, FILES)),
   ];
 }
 
