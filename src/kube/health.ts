@@ -1,5 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
-import { earliest } from "../util/time-limit.ts";
+import { limitTime } from "../util/deadline.ts";
 import type { Log } from "./log.ts";
 import { registry } from "./metrics.ts";
 import { collectProcessMetrics } from "./process-metrics.ts";
@@ -109,7 +109,7 @@ function send(response: ServerResponse, status: number, text: string): void {
 
 async function failureOf(check: Check): Promise<string | undefined> {
   try {
-    await earliest(CHECK_MS, `no answer within ${CHECK_MS / 1000} s`, check);
+    await limitTime({ ms: CHECK_MS, late: () => new Error(`no answer within ${CHECK_MS / 1000} s`) }, check);
     return undefined;
   } catch (error) {
     return error instanceof Error ? error.message : String(error);

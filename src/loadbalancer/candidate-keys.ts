@@ -2,7 +2,7 @@ import type { KeyObject } from "node:crypto";
 import type { Secret } from "../api/core/secret.ts";
 import type { Cache } from "../kube/cache/cache.ts";
 import type { Runnable } from "../kube/controller/controller.ts";
-import { aborted } from "../util/time-limit.ts";
+import { aborted } from "../util/deadline.ts";
 import type { Members } from "../kube/members/members.ts";
 import { publicKeyOf } from "../kube/members/signing-key.ts";
 

@@ -18,7 +18,7 @@ import { CliError, EXIT } from "../shared/exit.ts";
 import type { RequestedProbe } from "./try-once.ts";
 import type { Cache } from "../../kube/cache/cache.ts";
 import type { Runnable } from "../../kube/controller/controller.ts";
-import { aborted } from "../../util/time-limit.ts";
+import { aborted } from "../../util/deadline.ts";
 
 export interface PodCheckOptions extends ClusterOptions {
   interval: number;

@@ -24,7 +24,9 @@ export async function prune({ namespace, olderThan, dryRun = false, healthAddres
   const manager = new Manager({ client, log, ...(healthAddress !== undefined && { healthAddress }) });
   const checks = manager.cache(PodNetworkConnectivityCheck, { ...(namespace !== undefined && { namespace }), transform: stripCheck });
   const events = new EventRecorder({ client, component: "p2pnc-prune", instance: process.env["POD_NAME"] ?? "p2pnc", log });
-  manager.add(new Pruner({ client, checks, events, log, wants: isPlumblines, ...(olderThan !== undefined && { inactiveMs: olderThan }), dryRun }));
+  manager.add(
+    new Pruner({ client, checks, events, log, wants: isPlumblines, ...(olderThan !== undefined && { inactiveMs: olderThan }), dryRun }),
+  );
   manager.add(events, { phase: "writers" });
   await manager.run(new AbortController().signal);
 }

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { FrrError } from "../../frr/error.ts";
 import type { FrrInstance } from "../../frr/instance.ts";
-import { aborted } from "../../util/time-limit.ts";
+import { aborted } from "../../util/deadline.ts";
 import { createLog } from "../../kube/log.ts";
 import { ManagedFrr } from "./frr-supervisor.ts";
 

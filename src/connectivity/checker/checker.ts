@@ -4,7 +4,7 @@ import { keyOf } from "../../api/kind.ts";
 import type { Prefix } from "../../ip/prefix.ts";
 import type { Cache, Change } from "../../kube/cache/cache.ts";
 import type { Runnable } from "../../kube/controller/controller.ts";
-import { finishesWithin } from "../../util/time-limit.ts";
+import { finishesWithin } from "../../util/deadline.ts";
 import type { EventRecorder } from "../../kube/events/events.ts";
 import type { Log } from "../../kube/log.ts";
 import type { StatusWriter } from "../../kube/status/status-writer.ts";

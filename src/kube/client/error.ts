@@ -1,3 +1,5 @@
+import { limitTime } from "../../util/deadline.ts";
+
 export type KubeErrorCode =
   | "NotFound"
   | "AlreadyExists"
@@ -71,4 +73,10 @@ export class KubeError extends Error {
 /** Whether `error` is a KubeError, and if codes are given, one of them. */
 export function isKubeError(error: unknown, ...codes: KubeErrorCode[]): error is KubeError {
   return error instanceof KubeError && (codes.length === 0 || codes.includes(error.code));
+}
+
+/** For a call with a shorter deadline than the client's: fails with Timeout after `ms`. */
+export function withTimeout<T>(ms: number, signal: AbortSignal, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const late = () => new KubeError("Timeout", `The API server did not answer within ${Math.round(ms)} ms`);
+  return limitTime({ ms, late, signal }, call);
 }

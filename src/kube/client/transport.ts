@@ -13,7 +13,7 @@ import {
   type Outgoing,
 } from "./http-exchange.ts";
 import { isKubeError, KubeError } from "./error.ts";
-import { untilAborted } from "../../util/sleep.ts";
+import { sleep, untilAborted } from "../../util/sleep.ts";
 import { badIdentity, unreachableError, notJson, errorFromResponse } from "./error-from-response.ts";
 import { Sockets } from "./sockets.ts";
 
@@ -210,16 +210,12 @@ export class Transport {
   }
 
   #pause(ms: number, signal: AbortSignal): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const onAbort = (): void => reject(signal.reason);
-    const timer = setTimeout(resolve, ms);
-    if (signal.aborted) onAbort();
-    signal.addEventListener("abort", onAbort, { once: true });
-    this.#open.add(reject);
-    return promise.finally(() => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", onAbort);
-      this.#open.delete(reject);
+    const over = new AbortController();
+    const onClose = (reason: unknown): void => over.abort(reason);
+    this.#open.add(onClose);
+    return untilAborted(sleep(ms, over.signal), signal).finally(() => {
+      over.abort();
+      this.#open.delete(onClose);
     });
   }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Log } from "../log.ts";
 import { reconcileTimeouts, reconciles, reconcilesActive } from "../metrics.ts";
-import { aborted, finishesWithin } from "../../util/time-limit.ts";
+import { aborted, finishesWithin } from "../../util/deadline.ts";
 import { WorkQueue } from "./queue.ts";
 import type { Source } from "./source.ts";
 

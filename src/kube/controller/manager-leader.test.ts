@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { KubeError } from "../client/error.ts";
-import { aborted } from "../../util/time-limit.ts";
+import { aborted } from "../../util/deadline.ts";
 import { flushMicrotasks, soon, useManagerHarness } from "../testing/manager-harness.ts";
 
 const harness = useManagerHarness();

@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { ConfigMap } from "../../api/core/config-map.ts";
 import { RunnableError } from "./runnable-group.ts";
-import { aborted } from "../../util/time-limit.ts";
+import { aborted } from "../../util/deadline.ts";
 import { flushMicrotasks, soon, useManagerHarness } from "../testing/manager-harness.ts";
 
 const harness = useManagerHarness();

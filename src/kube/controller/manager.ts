@@ -9,7 +9,7 @@ import type { LeaderElector } from "../leader/leader.ts";
 import type { Log } from "../log.ts";
 import type { Runnable } from "./controller.ts";
 import { RunnableGroup, type GroupMember, RunnableError, STOP_PHASES, type StopPhase } from "./runnable-group.ts";
-import { aborted, finishesWithin } from "../../util/time-limit.ts";
+import { aborted, finishesWithin } from "../../util/deadline.ts";
 
 export interface ManagerOptions {
   client: KubeClient;

@@ -1,7 +1,7 @@
 import type { Secret } from "../../api/core/secret.ts";
 import { sleep, untilAborted } from "../../util/sleep.ts";
 import type { Runnable } from "./controller.ts";
-import { aborted } from "../../util/time-limit.ts";
+import { aborted } from "../../util/deadline.ts";
 import type { Cache } from "../cache/cache.ts";
 import { type ReadProblem, UnreadableKinds } from "./unreadable-kinds.ts";
 

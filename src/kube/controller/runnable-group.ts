@@ -1,6 +1,6 @@
 import type { Log } from "../log.ts";
 import type { Runnable } from "./controller.ts";
-import { finishesWithin } from "../../util/time-limit.ts";
+import { finishesWithin } from "../../util/deadline.ts";
 
 /** Controllers stop first, so that the writers flush their last results. */
 export const STOP_PHASES = ["controllers", "writers"] as const;

@@ -6,7 +6,7 @@ import { isKubeError } from "../client/error.ts";
 import { sleep } from "../../util/sleep.ts";
 import type { ResourceClient } from "../client/resource-client.ts";
 import type { Runnable } from "../controller/controller.ts";
-import { aborted, finishesWithin } from "../../util/time-limit.ts";
+import { aborted, finishesWithin } from "../../util/deadline.ts";
 import { EventCorrelator, type EventText, eventOf, recurrenceOf, type Series } from "./event-correlator.ts";
 import type { Log } from "../log.ts";
 import { events } from "../metrics.ts";

@@ -2,13 +2,12 @@ import { randomUUID } from "node:crypto";
 import { Lease } from "../../api/core/lease.ts";
 import { microTime } from "../../api/time.ts";
 import type { KubeClient } from "../client/client.ts";
-import { isKubeError, KubeError } from "../client/error.ts";
+import { isKubeError, KubeError, withTimeout } from "../client/error.ts";
 import { sleep } from "../../util/sleep.ts";
 import type { ResourceClient } from "../client/resource-client.ts";
 import type { Log } from "../log.ts";
 import { leaderFencedWrites, leaderRenewals, leaderTransitions, leading } from "../metrics.ts";
 import { type ObservedLease, observeLease, type Takeover, takeoverOf } from "./observed-lease.ts";
-import { withTimeout } from "./within.ts";
 
 export interface LeaderOptions {
   client: KubeClient;

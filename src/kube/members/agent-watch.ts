@@ -6,7 +6,7 @@ import type { KubeClient } from "../client/client.ts";
 import { sleep, untilAborted } from "../../util/sleep.ts";
 import type { Runnable } from "../controller/controller.ts";
 import type { Source } from "../controller/source.ts";
-import { withTimeout } from "../leader/within.ts";
+import { withTimeout } from "../client/error.ts";
 import type { Log } from "../log.ts";
 import { statusCleanerDelays } from "../metrics.ts";
 import { type AgentPart, lacksPart } from "./agent-lease.ts";

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { keyOf, type Kind, type KubeObject } from "../../api/kind.ts";
 import type { Cache, Change } from "../cache/cache.ts";
 import type { Runnable } from "../controller/controller.ts";
-import { aborted, finishesWithin } from "../../util/time-limit.ts";
+import { aborted, finishesWithin } from "../../util/deadline.ts";
 import type { Log } from "../log.ts";
 import { statusConflicts, statusErrors, statusPending, statusSuppressed, statusWrites } from "../metrics.ts";
 import type { WritePermit, WriteBudget, WriteClass } from "./budget.ts";

@@ -5,7 +5,7 @@ import { KubeError } from "../client/error.ts";
 import type { Term } from "../leader/leader.ts";
 import { createLog } from "../log.ts";
 import type { Runnable } from "../controller/controller.ts";
-import { aborted } from "../../util/time-limit.ts";
+import { aborted } from "../../util/deadline.ts";
 import { Manager, type ManagerOptions } from "../controller/manager.ts";
 
 /** Managers and their parts, in fake time, and what became of them. */

@@ -3,7 +3,7 @@ import type { Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Kind, KubeObject } from "../../api/kind.ts";
 import type { Runnable } from "../controller/controller.ts";
-import { aborted, finishesWithin, earliest } from "../../util/time-limit.ts";
+import { aborted, finishesWithin, limitTime } from "../../util/deadline.ts";
 import type { Log } from "../log.ts";
 import { webhookRequests, webhookSeconds } from "../metrics.ts";
 import { limitConnections, listen, secureContext, TIMERS } from "../serving.ts";
@@ -146,7 +146,9 @@ export class WebhookServer implements Runnable {
   async #review({ kind, validator }: Registered, request: AdmissionRequest): Promise<{ outcome: string; review: object }> {
     const review = reviewOf(request);
     try {
-      const judgment = await earliest(VALIDATE_MS, `no result within ${VALIDATE_MS / 1000} s`, (signal) => validator(review, signal));
+      const judgment = await limitTime({ ms: VALIDATE_MS, late: () => new Error(`no result within ${VALIDATE_MS / 1000} s`) }, (signal) =>
+        validator(review, signal),
+      );
       return { outcome: judgment.errors?.length ? "denied" : "allowed", review: answer(kind, request, judgment) };
     } catch (error) {
       // An internal error must not block a write: the node validates again.

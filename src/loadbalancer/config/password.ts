@@ -1,6 +1,6 @@
 import type { Secret } from "../../api/core/secret.ts";
 import type { BGPPeer } from "../../api/metallb/bgp-peer.ts";
-import { passwordProblem } from "../../frr/password.ts";
+import { passwordProblem } from "../../frr/render-neighbor.ts";
 import { quote } from "../../ip/error.ts";
 import type { ConfigObjects } from "./objects.ts";
 import type { ConfigProblem, ResourceVersion } from "./field-error.ts";

@@ -31,7 +31,7 @@ import { misnamedReports } from "../status/misnamed.ts";
 import { addPoolReports } from "./pool-status-controller.ts";
 import { apiVersionOf, type Kind, type KubeObject } from "../../api/kind.ts";
 import type { Runnable } from "../../kube/controller/controller.ts";
-import { aborted } from "../../util/time-limit.ts";
+import { aborted } from "../../util/deadline.ts";
 import { wrongNamespaceWarning } from "../config/warnings.ts";
 
 export interface LoadBalancerOptions {

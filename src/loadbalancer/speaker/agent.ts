@@ -14,7 +14,7 @@ import { keyOf, type KubeObject } from "../../api/kind.ts";
 import { Cache } from "../../kube/cache/cache.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { controller } from "../../kube/controller/controller.ts";
-import { aborted } from "../../util/time-limit.ts";
+import { aborted } from "../../util/deadline.ts";
 import type { Manager } from "../../kube/controller/manager.ts";
 import { ChannelSource } from "../../kube/controller/source.ts";
 import type { EventRecorder } from "../../kube/events/events.ts";

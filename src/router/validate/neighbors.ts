@@ -1,7 +1,7 @@
 import type { NeighborSpec, UnderlaySpec } from "../model/specs.ts";
 import type { ObservedNode, Password } from "../model/observed.ts";
 import { seconds } from "../../util/duration.ts";
-import { passwordProblem } from "../../frr/password.ts";
+import { passwordProblem } from "../../frr/render-neighbor.ts";
 import { quote } from "../../ip/error.ts";
 import { AS_NUMBER, type FieldProblem, problemIf, numberProblems } from "./field-error.ts";
 import { nameProblems } from "./names.ts";

@@ -6,7 +6,7 @@ import { CauseGraph } from "../../explain/graph.ts";
 import { explainersOf, type ConfigNamespaces } from "../../explain/explainers.ts";
 import type { Cache } from "../../kube/cache/cache.ts";
 import type { Runnable } from "../../kube/controller/controller.ts";
-import { aborted } from "../../util/time-limit.ts";
+import { aborted } from "../../util/deadline.ts";
 import type { Log } from "../../kube/log.ts";
 import { limitConnections, listen, secureContext, TIMERS } from "../../kube/serving.ts";
 import type { CertificatePair } from "../../kube/x509.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { passwordProblem } from "./password.ts";
+import { passwordProblem } from "./render-neighbor.ts";
 
 test.each(["s3cret", 'p"a$s|s?!#', "x".repeat(80)])("%s is a password", (password) => {
   expect(passwordProblem(password)).toBeUndefined();
