@@ -144,3 +144,19 @@ function insertionIndex(name: string, order: readonly string[], members: Candida
   }
   return low;
 }
+
+/** Candidates for an address, in election order: those that are alive and have an interface for it; if there is none, all that are alive. */
+export function eligibleNodes(
+  order: readonly string[],
+  isAlive: (node: string) => boolean,
+  isAble: (node: string) => boolean,
+): readonly string[] {
+  const living = order.filter(isAlive);
+  const able = living.filter(isAble);
+  return able.length > 0 ? able : living;
+}
+
+/** The first eligible node in election order. Each agent decides by the heartbeats that it receives. */
+export function announcingNode(order: readonly string[], eligible: readonly string[]): string | undefined {
+  return order.find((node) => eligible.includes(node));
+}

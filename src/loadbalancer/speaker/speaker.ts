@@ -6,6 +6,7 @@ import type { Log } from "../../kube/log.ts";
 import { configLoaded, configStale } from "../metrics.ts";
 import { StateError } from "../../resilience/state-file.ts";
 import type { Failure } from "../../resilience/failure.ts";
+import { announcingNode } from "../announcement/l2-election.ts";
 import { peersOf } from "../announcement/peers.ts";
 import type { Config } from "../config/config.ts";
 import { type LastGoodConfig, type Loaded, loadConfig } from "../config/load.ts";
@@ -275,7 +276,8 @@ export class Speaker {
     const uid = services.get(key)?.uid ?? "";
     const candidate = l2.get(key);
     const eligible = candidate ? drivers.l2.candidates.eligible(candidate.candidates, candidate.addresses) : [];
-    const elected = candidate && eligible[0] === node ? { ...candidate, node, candidates: eligible } : undefined;
+    const announces = candidate && announcingNode(candidate.candidates, eligible) === node;
+    const elected = announces ? { ...candidate, node, candidates: eligible } : undefined;
     const stateOf = (address: Address) => drivers.l2.state(address);
     const states = elected?.addresses.map((address) => ({ address, state: stateOf(address) })) ?? [];
     // After a restart the addresses on the links are not read yet; until then the last report stays.

@@ -1,24 +1,5 @@
 import { expect, test } from "vitest";
-import { eligible, shouldRelease, shouldWait } from "./conflict.ts";
-
-const all = () => true;
-const isNot = (name: string) => (node: string) => node !== name;
-
-test("live candidates with an interface for it are eligible, in election order", () => {
-  expect(eligible(["c", "a", "b"], isNot("a"), all)).toEqual(["c", "b"]);
-  expect(eligible(["a", "b", "c"], all, isNot("a"))).toEqual(["b", "c"]);
-  expect(eligible(["a"], () => false, all)).toEqual([]);
-});
-
-test("without any interface for it, the first live candidate reports that", () => {
-  expect(
-    eligible(
-      ["a", "b", "c"],
-      (node) => node !== "a",
-      () => false,
-    ),
-  ).toEqual(["b", "c"]);
-});
+import { shouldRelease, shouldWait } from "./conflict.ts";
 
 test.each([
   ["the earlier in election order keeps it", "a", ["a", "b"], "b", false],

@@ -1,14 +1,3 @@
-/** Candidates for an address, in order: those that are alive and have an interface for it; if there is none, all that are alive. */
-export function eligible(
-  candidates: readonly string[],
-  isAlive: (node: string) => boolean,
-  isAble: (node: string) => boolean,
-): readonly string[] {
-  const living = candidates.filter(isAlive);
-  const able = living.filter(isAble);
-  return able.length > 0 ? able : living;
-}
-
 /**
  * Whether this node releases an address for which another MAC answers too. The later in election order does; an unknown MAC may belong to
  * any node before this one.

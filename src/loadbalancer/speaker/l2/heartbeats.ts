@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { addressOf, type Address } from "../../../ip/address.ts";
 import type { Log } from "../../../kube/log.ts";
 import { l2Heartbeats } from "../../metrics.ts";
-import { eligible } from "./conflict.ts";
+import { eligibleNodes } from "../../announcement/l2-election.ts";
 import { isEncrypted, isSigned, signHeartbeat, verifyHeartbeat, type Heartbeat, type ReceivedHeartbeat } from "./heartbeat.ts";
 import { unavailableAddresses, isAbout, isSame, NONE, type UnavailableAddresses } from "./unavailable-addresses.ts";
 import { INTERVAL_MS, HeartbeatLiveness, type HeartbeatTimes } from "./liveness.ts";
@@ -69,10 +69,10 @@ export class Heartbeats {
     this.#speak(false);
   }
 
-  /** In order: the first announces. */
+  /** In election order. */
   eligible(candidates: readonly string[], addresses: readonly Address[]): readonly string[] {
     const texts = addresses.map(String);
-    return eligible(
+    return eligibleNodes(
       candidates,
       (node) => this.isAlive(node),
       (node) => texts.every((text) => this.#isAble(node, text)),
