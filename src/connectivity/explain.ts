@@ -33,6 +33,7 @@ import {
 import { Node } from "../api/core/node.ts";
 import { type CommonCause, commonCauses } from "./analysis/common-cause.ts";
 import { zonesOf, type CheckResult, resultOf } from "./analysis/check-result.ts";
+import type { MeshReason } from "./reasons.ts";
 
 type Check = PodNetworkConnectivityCheck;
 type StatementBody = Omit<HealthStatement, "component" | "domain">;
@@ -170,7 +171,7 @@ const meshes = explainer(ConnectivityMesh, function* ({ metadata, status }): Ite
   });
 });
 
-const MESH_FIXES: Readonly<Record<string, string>> = {
+const MESH_FIXES: Partial<Record<string, string>> & Partial<Record<MeshReason, string>> = {
   Incomplete: "change spec.sources or spec.targets, or create what they name",
   NameTaken: "delete or rename the conflicting checks",
   Refused: "change what the API server rejects (see the message above)",

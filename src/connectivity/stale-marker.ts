@@ -12,6 +12,9 @@ import { setCondition, withTransitionTimes } from "../kube/status/conditions.ts"
 import { activityOf, isStale, reachableOf } from "./history/activity.ts";
 import { type SourceObservation, type SourceLiveness, staleness } from "./history/stale.ts";
 import { nodeOf, podOf } from "./source-of-check.ts";
+import type { UnknownReason } from "./reasons.ts";
+
+const STALE: UnknownReason = "Stale";
 
 type Signs = Pick<AgentWatch, "silence" | "knows" | "lacks" | "subscribe" | "ready">;
 
@@ -140,7 +143,7 @@ export class StaleMarker implements Runnable {
       const { generation, resourceVersion = "" } = check.metadata;
       const existing = check.status?.conditions ?? [];
       const observed = generation === undefined ? {} : { observedGeneration: generation };
-      const report = { type: "Reachable", status: "Unknown" as const, reason: "Stale", message: verdict.message, ...observed };
+      const report = { type: "Reachable", status: "Unknown" as const, reason: STALE, message: verdict.message, ...observed };
       const conditions = withTransitionTimes(setCondition(existing, report), existing, metaTime(new Date()));
       await client
         .resource(PodNetworkConnectivityCheck)

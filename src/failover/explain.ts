@@ -3,6 +3,7 @@ import { explainer, type Explainer, type Dependency, type HealthStatement, type 
 import type { Condition } from "../api/kind.ts";
 import { agentComponent } from "../kube/members/agent-health.ts";
 import { failureText } from "./policy/failure.ts";
+import type { ReadyReason } from "./reasons.ts";
 
 type StatusFailure = NonNullable<FailoverStatus["failures"]>[number];
 
@@ -62,7 +63,7 @@ function failureProblems(policy: FailoverPolicy, { reason, message, lastTransiti
 }
 
 /** Reasons of Ready that the other site's own problem already explains. */
-const ABOUT_PEER = new Set(["PeerUnreachable", "PeerMissing"]);
+const ABOUT_PEER: ReadonlySet<string> = new Set<ReadyReason>(["PeerUnreachable", "PeerMissing"]);
 
 /** Why a working site could not be switched. What was not observed is no problem. */
 function readinessProblems(policy: FailoverPolicy, ready: Condition | undefined): PolicyProblem[] {
@@ -72,7 +73,7 @@ function readinessProblems(policy: FailoverPolicy, ready: Condition | undefined)
     .map(({ own, causes }) => ({ own, causes: causes.map((one) => ({ ...one, health: "Degraded" })) }));
 }
 
-const FIXES: Readonly<Record<string, string>> = {
+const FIXES: Partial<Record<string, string>> & Partial<Record<ReadyReason, string>> = {
   NotFound: "create it, or remove it from the policy",
   KindNotInstalled: "install the CRD of the kind, or remove it from the policy",
   Forbidden: "grant the controller access; the roles of the chart include it",

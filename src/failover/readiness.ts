@@ -8,6 +8,7 @@ import { described } from "./steps/volume-state.ts";
 import { foundVolumes } from "./steps/volume-groups.ts";
 import { isComplete, type Managed } from "./policy/managed.ts";
 import type { PolicyFailure } from "./policy/failure.ts";
+import type { ReadyReason } from "./reasons.ts";
 
 /** The other site publishes the age of the copy in steps of this part of maxCopyAge. */
 export const AGE_STEPS = 4;
@@ -80,7 +81,7 @@ function copiedFromHere({ policy, now }: ObservedPolicy, volumes: readonly Found
   const expiries: number[] = [];
   const findings = volumes.flatMap(({ resource: { kind, namespace, name }, object }): ReadyFinding[] => {
     const all: ReadyFinding[] = [];
-    const find = (status: "False" | "Unknown", reason: string, message: string) =>
+    const find = (status: "False" | "Unknown", reason: ReadyReason, message: string) =>
       all.push({ kind, namespace, name, status, reason, message });
     const replicating = conditionOf(object, "Replicating");
     const expiry = Date.parse(object.status?.lastSyncTime ?? "") + limitMs;
@@ -109,7 +110,7 @@ function copiedToHere({ policy, peer, now }: ObservedPolicy, volumes: readonly F
   const { maxCopyAge } = policy.spec;
   const { name, namespace } = policy.metadata;
   const findings: ReadyFinding[] = [];
-  const find = (status: "False" | "Unknown", reason: string, message: string) =>
+  const find = (status: "False" | "Unknown", reason: ReadyReason, message: string) =>
     findings.push({ kind: "FailoverPolicy", ...(namespace !== undefined && { namespace }), name, status, reason, message });
   if (policy.spec.peer) {
     // An unreachable peer is a finding of its own.

@@ -261,7 +261,7 @@ describe("a failure", () => {
     expect(failing.failures).toHaveLength(32);
     const given = policy({ desiredState: "secondary", managedResources: named("Deployment web") });
     const result = plan(new FakeSite().put("Deployment", deployment("web", { replicas: 0 })).observe(given));
-    const finding = { kind: "Deployment", namespace: "shop", name: "web", reason: "OwnerNotNamed", message: "apps applies it" };
+    const finding = { kind: "Deployment", namespace: "shop", name: "web", reason: "OwnerNotNamed", message: "apps applies it" } as const;
     const ready = { status: "False", reason: "OwnerNotNamed", findings: [{ ...finding, status: "False" }] } as const;
     const unready = report(undefined, given, { ...result, failures: [], rejections: [], ready }, { failures: [] }, NOW);
     expect(unready.failures).toEqual([finding]);

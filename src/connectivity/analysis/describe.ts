@@ -3,6 +3,7 @@ import { type Hypothesis, causesOf, keyOfCause, serviceOf, type CauseScope } fro
 import type { UnexplainedGroup } from "./common-cause.ts";
 import { capitalize, distinct, joinList, scopeLabel, reasons, sourceLabel, targetLabel } from "./labels.ts";
 import { plural } from "../../util/text.ts";
+import type { UnknownReason } from "../reasons.ts";
 
 interface Evidence {
   readonly failing: readonly CheckResult[];
@@ -104,7 +105,7 @@ function contrastOfPair({ source, target }: CheckResult, well: readonly CheckRes
 }
 
 /** Reasons of a running source for not probing. */
-const REPORTED: ReadonlySet<string> = new Set(["InvalidTarget", "InvalidProbe", "TargetRefused", "Retired", "SourceFault"]);
+const REPORTED: ReadonlySet<string> = new Set<UnknownReason>(["InvalidTarget", "InvalidProbe", "TargetRefused", "Retired", "SourceFault"]);
 
 /** Checks of the same scope without a result, such as those of an isolated node. */
 function silence(cause: Hypothesis, { all }: Evidence): string {

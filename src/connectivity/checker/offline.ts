@@ -9,6 +9,7 @@ import { ProbeScheduler, type ProbeSchedulerOptions } from "../probe/scheduler.t
 import { forbiddenReason } from "../probe/special-addresses.ts";
 import { probeAnnotation } from "../../api/annotations.ts";
 import { parseProbedTarget, parseTarget, type Target, type TargetProblem, withProbe } from "../probe/target.ts";
+import type { UnknownReason } from "../reasons.ts";
 
 export interface OfflineOptions extends Pick<ProbeSchedulerOptions, "probe" | "intervalMs"> {
   readonly journal: Pick<CheckJournal, "append">;
@@ -16,7 +17,7 @@ export interface OfflineOptions extends Pick<ProbeSchedulerOptions, "probe" | "i
 }
 
 /** Reasons with which the source itself does not probe. */
-const NOT_TRIED = new Set(["Retired", "InvalidTarget", "InvalidProbe", "TargetRefused"]);
+const NOT_TRIED: ReadonlySet<string> = new Set<UnknownReason>(["Retired", "InvalidTarget", "InvalidProbe", "TargetRefused"]);
 
 /**
  * A source that starts while the API is unreachable continues with the known checks, by the uid of the check, until the signal. The results
@@ -42,7 +43,7 @@ export async function probeWithoutApi(recovered: Map<string, JournalEntry>, opti
 }
 
 export interface NotProbed {
-  readonly reason: string;
+  readonly reason: UnknownReason;
   readonly message: string;
 }
 

@@ -1,10 +1,13 @@
+import type { ProbeFailure } from "../reasons.ts";
+
+export type { ProbeFailure };
+
 export const INTERVAL_MS = 60_000;
 
 /** In the terms of the check's log. */
 export type ActionOutcome = LookupOutcome | ProbeOutcome;
 type LookupOutcome = "DNSDone" | "DNSError";
 type ProbeOutcome = "ConnectDone" | "HTTPDone" | ProbeFailure;
-export type ProbeFailure = "ConnectError" | "TLSError" | "HTTPError" | "UnexpectedStatus" | "BodyMismatch";
 
 /** A lookup of the target's name, or a connection or request to one of its addresses. */
 export interface Action {

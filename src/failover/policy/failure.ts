@@ -1,4 +1,5 @@
 import type { FailoverPolicy } from "../../api/failover/failover-policy.ts";
+import type { FailureReason } from "../reasons.ts";
 
 /** Something to wait for, with its object. */
 export interface Wait {
@@ -19,29 +20,7 @@ export interface PolicyFailure {
   readonly kind: string;
   readonly namespace?: string;
   readonly name: string;
-  readonly reason:
-    | "Invalid"
-    | "Conflict"
-    | "NotPermitted"
-    | "NotFound"
-    | "KindNotInstalled"
-    | "Forbidden"
-    | "ReadFailed"
-    | "Refused"
-    | "VolumeError"
-    | "Drifted"
-    | "PeerInvalid"
-    | "PeerRemoved"
-    | "VolumeMismatch"
-    | "WriteFailed"
-    | "NotAvailable"
-    | "PriorStateLost"
-    | "FenceFailed"
-    | "SplitBrain"
-    | "OwnedByGitOps"
-    | "OwnerNotNamed"
-    | "RevertedByOwner"
-    | "Restored";
+  readonly reason: FailureReason;
   readonly field?: string;
   readonly message: string;
   /** A transient failure can disappear by itself. */
@@ -50,7 +29,7 @@ export interface PolicyFailure {
 
 export function policyFailure(
   { metadata: { name, namespace } }: FailoverPolicy,
-  reason: PolicyFailure["reason"],
+  reason: FailureReason,
   message: string,
   { class: how = "Permanent", ...rest }: Partial<Pick<PolicyFailure, "field" | "class">> = {},
 ): PolicyFailure {
@@ -59,7 +38,7 @@ export function policyFailure(
 
 export function resourceFailure(
   { kind, namespace, name, field }: Required<Pick<PolicyFailure, "kind" | "namespace" | "name" | "field">>,
-  reason: PolicyFailure["reason"],
+  reason: FailureReason,
   message: string,
   how: PolicyFailure["class"] = "Permanent",
 ): PolicyFailure {

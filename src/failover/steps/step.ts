@@ -3,6 +3,7 @@ import type { FailoverStatus, FailoverToken } from "../../api/failover/failover-
 import type { Kind, KubeObject } from "../../api/kind.ts";
 import type { PolicyFailure, Wait } from "../policy/failure.ts";
 import type { Managed } from "../policy/managed.ts";
+import type { ReadyReason } from "../reasons.ts";
 
 export type StepName =
   | "ForgetToken"
@@ -70,12 +71,12 @@ export interface ForeignNamespace {
 /** An obstacle to a switch, or something unobserved. */
 export interface ReadyFinding extends Omit<PolicyFailure, "reason" | "class"> {
   readonly status: "False" | "Unknown";
-  readonly reason: string;
+  readonly reason: ReadyReason;
 }
 
 export interface Readiness {
   readonly status: "True" | "False" | "Unknown";
-  readonly reason: string;
+  readonly reason: ReadyReason | "Ready" | "InProgress";
   /** Obstacles first, then what is unknown. */
   readonly findings: readonly ReadyFinding[];
   /** When a copy becomes too old. */

@@ -5,7 +5,7 @@ import type { Cache } from "../cache/cache.ts";
 
 /** Why a report on a configuration may be outdated or not in effect, through no fault of its author. */
 export interface ReadProblem {
-  readonly reason: string;
+  readonly reason: "ConfigurationUnreadable" | "SecretUnreadable";
   readonly message: string;
 }
 

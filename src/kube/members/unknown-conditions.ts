@@ -9,6 +9,11 @@ export interface PartOff {
   part: AgentPart;
 }
 
+export interface NotReporting {
+  readonly reason: "AgentNotReporting" | "PartSwitchedOff";
+  readonly message: string;
+}
+
 /**
  * The conditions of a report whose agent is silent or runs without the part: all become Unknown. `always` are added if missing. Undefined
  * if all are marked already.
@@ -38,7 +43,7 @@ export function unknownConditions(
   return withTransitionTimes(reports, existing, metaTime(now));
 }
 
-function explanationOf(cause: MissedHeartbeats | PartOff): { reason: string; message: string } {
+function explanationOf(cause: MissedHeartbeats | PartOff): NotReporting {
   if ("part" in cause) {
     const message = `Agent on node ${cause.node} runs without component ${cause.part}; the rest of this status is its last report`;
     return { reason: "PartSwitchedOff", message };

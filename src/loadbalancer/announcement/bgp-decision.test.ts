@@ -4,7 +4,7 @@ import type { LabelSelector } from "../../api/core/label-selector.ts";
 import type { BgpAd } from "../config/config.ts";
 import type { NodeView, ServiceView } from "../services/service-view.ts";
 import { decideBgp } from "./bgp-decision.ts";
-import type { NotAnnounced } from "./decision.ts";
+import type { NotAnnounced } from "../reasons.ts";
 import { PoolIndex } from "../config/pool-index.ts";
 import { bgpAd, config, node, pool, service } from "../testing/announcement-fixtures.ts";
 

@@ -1,18 +1,6 @@
 import type { Address } from "../../ip/address.ts";
 import type { Prefix } from "../../ip/prefix.ts";
-
-/** Why a node does not announce a Service. The first that applies, in this order. */
-export type NotAnnounced =
-  | "noIPAllocated"
-  | "ipNotAllowed"
-  | "notOwner"
-  | "noMatchingAdvertisement"
-  | "conflictingAdvertisements"
-  | "sharedIPWithServiceSelector"
-  | "nodeNetworkUnavailable"
-  | "nodeLabeledExcludeBalancers"
-  | "noLocalEndpoints"
-  | "noEndpoints";
+import type { NotAnnounced } from "../reasons.ts";
 
 export interface Advertised {
   readonly prefix: Prefix;

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { LabelSelector } from "../../api/core/label-selector.ts";
 import type { L2Ad } from "../config/config.ts";
 import type { NodeView, ServiceView } from "../services/service-view.ts";
-import type { NotAnnounced } from "./decision.ts";
+import type { NotAnnounced } from "../reasons.ts";
 import { L2Elections } from "./l2-election.ts";
 import { interfacesOn } from "./l2-decision.ts";
 import { PoolIndex } from "../config/pool-index.ts";

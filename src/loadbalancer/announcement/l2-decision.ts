@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { selects } from "../../api/core/label-selector.ts";
 import type { Config, L2Ad } from "../config/config.ts";
 import type { NodeView, ServiceView } from "../services/service-view.ts";
-import type { NotAnnounced } from "./decision.ts";
+import type { NotAnnounced } from "../reasons.ts";
 import type { PoolIndex } from "../config/pool-index.ts";
 import { adsOf, isForNode, isForService } from "./selection.ts";
 

@@ -1,6 +1,6 @@
 import type { Config, L2Ad } from "../config/config.ts";
 import type { NodeView, ServiceView } from "../services/service-view.ts";
-import type { NotAnnounced } from "./decision.ts";
+import type { NotAnnounced } from "../reasons.ts";
 import { type Candidates, candidatesOf, sortCandidates, usableNodes, l2AdsOf, candidateHash } from "./l2-decision.ts";
 import type { PoolIndex } from "../config/pool-index.ts";
 

@@ -2,7 +2,7 @@ import type { Fragment } from "../../frr/fragment.ts";
 import { StateError } from "../../resilience/state-file.ts";
 import type { Failure } from "../../resilience/failure.ts";
 import type { LastGoodConfig, Loaded } from "../config/load.ts";
-import type { ReadProblem } from "../../kube/controller/unreadable-kinds.ts";
+import type { ConfigurationProblem } from "../reasons.ts";
 import type { ConfigurationResult } from "../status/configuration-state.ts";
 
 export function configurationResult(
@@ -29,7 +29,7 @@ function isLeftOut({ kind, reason }: Failure): boolean {
   return kind === "BGPAdvertisement" && reason === "ValidationFailed";
 }
 
-export function secretsUnread(unread: Loaded["unread"]): ReadProblem | undefined {
+export function secretsUnread(unread: Loaded["unread"]): ConfigurationProblem | undefined {
   if (unread.length === 0) return undefined;
   const secrets = [...new Set(unread.map(({ secret }) => secret))].sort();
   const peers = unread
@@ -39,12 +39,12 @@ export function secretsUnread(unread: Loaded["unread"]): ReadProblem | undefined
 }
 
 /** The first one provides the reason. */
-export function joinProblems(readProblems: readonly (ReadProblem | undefined)[]): ReadProblem | undefined {
+export function joinProblems(readProblems: readonly (ConfigurationProblem | undefined)[]): ConfigurationProblem | undefined {
   const all = readProblems.filter((one) => one !== undefined);
   return all[0] && { reason: all[0].reason, message: [...new Set(all.map(({ message }) => message))].join("; ") };
 }
 
-export function unavailable(error: unknown): ReadProblem {
+export function unavailable(error: unknown): ConfigurationProblem {
   if (error instanceof StateError) return { reason: "StateFileError", message: error.message };
   const cause = error instanceof Error ? error.message : String(error);
   return { reason: "FRRUnavailable", message: `Cannot configure FRR: ${cause}` };

@@ -146,7 +146,7 @@ test("an unreadable Secret affects only its peers: one keeps its last good versi
   await harness.load({ ...network, peers: [withSecret("tor", "192.0.2.1")], secrets: [secret("s")] });
   await harness.speaker.carryOutBgp(signal);
   const peers = [withSecret("tor", "192.0.2.1"), withSecret("new", "192.0.2.2"), peer("plain", { peerAddress: "192.0.2.3" })];
-  const lost = { reason: "ConfigurationUnreadable", message: "Access denied: bfdprofiles" };
+  const lost = { reason: "ConfigurationUnreadable", message: "Access denied: bfdprofiles" } as const;
   const unread = "Access to Secret s denied: BGPPeer new is not applied, BGPPeer tor keeps its last good version";
   for (const [impairment, expected] of [
     [undefined, { reason: "SecretUnreadable", message: unread }],

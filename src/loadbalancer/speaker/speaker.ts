@@ -11,7 +11,7 @@ import { peersOf } from "../announcement/peers.ts";
 import type { Config } from "../config/config.ts";
 import { type LastGoodConfig, type Loaded, loadConfig } from "../config/load.ts";
 import type { ConfigObjects } from "../config/objects.ts";
-import type { ReadProblem } from "../../kube/controller/unreadable-kinds.ts";
+import type { ConfigurationProblem } from "../reasons.ts";
 import type { NodeView, ServiceView } from "../services/service-view.ts";
 import { Announcements, type AffectedServices } from "./announcements.ts";
 import { affectedBy, isRejected, NOTHING_REJECTED, type RejectedAnnouncements } from "./bgp/rejected.ts";
@@ -51,8 +51,8 @@ export class Speaker {
   #neighbors: ReadonlySet<string> = new Set();
   #internalIPv4: string | undefined;
   /** Why the configuration may be outdated or not effective. */
-  #unread: ReadProblem | undefined;
-  #unavailable: ReadProblem | undefined;
+  #unread: ConfigurationProblem | undefined;
+  #unavailable: ConfigurationProblem | undefined;
   #failures = 0;
   #carriedOut = false;
   /** The restored heartbeat states of the other candidates; undefined until they are read. */
@@ -65,7 +65,7 @@ export class Speaker {
     this.announcements = new Announcements(options.node);
   }
 
-  async load(objects: ConfigObjects, readProblem: ReadProblem | undefined): Promise<void> {
+  async load(objects: ConfigObjects, readProblem: ConfigurationProblem | undefined): Promise<void> {
     const { node } = this.#options;
     this.#unread = readProblem;
     this.#loaded = loadConfig(objects, { view: { of: "node", node }, lastGood: await this.#lastGood(), now: new Date() });
@@ -231,7 +231,7 @@ export class Speaker {
   publish(): void {
     const { reports, memory, speakerEvents: events } = this.#options;
     events.memory(memory.problem);
-    const forgetful = memory.problem === undefined ? undefined : { reason: "StateFileError", message: memory.problem };
+    const forgetful = memory.problem === undefined ? undefined : ({ reason: "StateFileError", message: memory.problem } as const);
     const readProblem = joinProblems([this.#unread, secretsUnread(this.#loaded?.unread ?? []), this.#unavailable, forgetful]);
     if (!this.#loaded || !(this.#carriedOut || this.#unavailable)) return reports.configuration(undefined, readProblem);
     const finding = configurationResult(this.#loaded, this.#rejected, this.#bgp?.applied ?? []);

@@ -15,7 +15,7 @@ import { StatusWriter } from "../../kube/status/status-writer.ts";
 import type { Address } from "../../ip/address.ts";
 import type { AnnouncedPeers } from "../announcement/peers.ts";
 import type { Config } from "../config/config.ts";
-import type { ReadProblem } from "../../kube/controller/unreadable-kinds.ts";
+import type { ConfigurationProblem } from "../reasons.ts";
 import { configurationState, configurationStateName, type ConfigurationResult } from "../status/configuration-state.ts";
 import { labelValue } from "../status/names.ts";
 import { serviceBgpStatus, serviceBgpStatusKey } from "../status/service-bgp-status.ts";
@@ -98,7 +98,7 @@ export class StatusWriters {
   }
 
   /** Owned by the Node. */
-  configuration(finding?: ConfigurationResult, readProblem?: ReadProblem): void {
+  configuration(finding?: ConfigurationResult, readProblem?: ConfigurationProblem): void {
     const nodeUid = this.surroundings.nodeUid();
     if (nodeUid === undefined) return this.#stateWriter.forget(this.#stateKey);
     this.#stateWriter.set(this.#stateKey, configurationState({ type: "speaker", node: this.#node, nodeUid }, finding, readProblem));

@@ -1,5 +1,5 @@
 import { decideBgp } from "../announcement/bgp-decision.ts";
-import type { Advertised, NotAnnounced } from "../announcement/decision.ts";
+import type { Advertised } from "../announcement/decision.ts";
 import type { ElectionInput, L2Elections } from "../announcement/l2-election.ts";
 import { isAnnouncedTo } from "../announcement/peers.ts";
 import { adsOf, isForNode } from "../announcement/selection.ts";
@@ -8,7 +8,8 @@ import type { Config } from "../config/config.ts";
 import type { NodeView, ServiceView } from "../services/service-view.ts";
 import type { L2Blocker } from "./l2-blocker.ts";
 import type { NodeGroup } from "./node-groups.ts";
-import { whyNotDelivered, type DeliveryEvidence, type NotDelivered } from "./session-evidence.ts";
+import type { NotAnnouncedReason, NotDelivered } from "../reasons.ts";
+import { whyNotDelivered, type DeliveryEvidence } from "./session-evidence.ts";
 
 export const announcedType = "metallb.io/Announced";
 
@@ -28,8 +29,6 @@ export interface SpeakerStatuses {
   /** The node that announces it over L2. */
   readonly answering?: string | undefined;
 }
-
-type Reason = NotAnnounced | NotDelivered | L2Blocker["reason"] | "speakerNotReporting" | "noPeers" | "configurationInvalid" | "Unserved";
 
 /** The Announced condition: where the Service is announced, and on how many nodes it is not, and why. `noAddressReason`: why it has no address. */
 export function announcedCondition(
@@ -69,7 +68,7 @@ export function uncoveredMessage(pool: string): string {
 
 interface Answer {
   /** Why no node announces it; undefined: one does. */
-  readonly not?: Reason;
+  readonly not?: NotAnnouncedReason;
   readonly text: string;
 }
 
@@ -97,13 +96,13 @@ function isIn(nodes: ReadonlySet<string>, node: string | undefined): boolean {
 
 interface BgpCount {
   announcing: number;
-  readonly reasons: Map<Reason, number>;
+  readonly reasons: Map<NotAnnouncedReason, number>;
 }
 
 function countBgp(service: ServiceView, input: AnnouncementInput, { overBgp }: SpeakerStatuses): BgpCount {
   const { groups, doubtful, isAlive } = input;
   const count: BgpCount = { announcing: 0, reasons: new Map() };
-  const add = (reason: Reason | undefined, nodes: number) => {
+  const add = (reason: NotAnnouncedReason | undefined, nodes: number) => {
     if (reason === undefined) count.announcing += nodes;
     else count.reasons.set(reason, (count.reasons.get(reason) ?? 0) + nodes);
   };
@@ -124,7 +123,7 @@ function countBgp(service: ServiceView, input: AnnouncementInput, { overBgp }: S
 }
 
 /** Why the node does not announce it, by the configuration and by what its sessions deliver. */
-function reasonNot(service: ServiceView, node: NodeView, { config, pools, evidence }: AnnouncementInput): Reason | undefined {
+function reasonNot(service: ServiceView, node: NodeView, { config, pools, evidence }: AnnouncementInput): NotAnnouncedReason | undefined {
   const decision = decideBgp(service, node, config, pools);
   if ("not" in decision) return decision.not;
   const ways = decision.announce
@@ -144,7 +143,7 @@ function reasonNotReported(
   node: NodeView,
   peers: readonly string[],
   { evidence }: AnnouncementInput,
-): Reason | undefined {
+): NotAnnouncedReason | undefined {
   return addresses.map((address) => whyNotDelivered(evidence.get(node.name), peers, address)).find(isReason);
 }
 
@@ -175,7 +174,7 @@ function bgpText({ announcing, reasons }: BgpCount): string {
   return [`${announcing} ${announcing === 1 ? "node announces" : "nodes announce"} it`, ...others].join(", ");
 }
 
-function commonest(reasons: ReadonlyMap<Reason, number>): Reason {
+function commonest(reasons: ReadonlyMap<NotAnnouncedReason, number>): NotAnnouncedReason {
   return [...reasons].sort(byCount)[0]?.[0] ?? "notOwner";
 }
 
@@ -183,6 +182,6 @@ function byCount([a, many]: [string, number], [b, few]: [string, number]): numbe
   return few - many || (a < b ? -1 : 1);
 }
 
-function not(reason: Reason, message: string): ConditionReport {
+function not(reason: NotAnnouncedReason, message: string): ConditionReport {
   return { type: announcedType, status: "False", reason, message };
 }

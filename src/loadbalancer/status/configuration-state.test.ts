@@ -37,7 +37,7 @@ function statusAfter(
   return step?.do === "patch-status" ? step.next : existing;
 }
 
-const secretUnread = { reason: "SecretUnreadable", message: "The API does not let us read Secret s" };
+const secretUnread = { reason: "SecretUnreadable", message: "The API does not let us read Secret s" } as const;
 const unreadPeer = (isInForce: boolean, generation = 3) => ({
   kind: "BGPPeer",
   name: "peer-with-secret",
@@ -122,12 +122,12 @@ test("is Unknown at the start, unless an earlier run left a result", () => {
 });
 
 test("an unavailable API or FRR keeps the result, and the condition has the reason", () => {
-  const readProblem = { reason: "ConfigurationOutdated", message: "bgppeers cannot be read since 10:00" };
+  const readProblem = { reason: "ConfigurationUnreadable", message: "bgppeers cannot be read since 10:00" } as const;
   const invalid = statusAfter(configurationState(speaker, { failures: [noProfile], resources: [] }, readProblem));
   expect(invalid).toMatchObject({ result: "Invalid", lastError: noProfile.message });
-  expect(invalid?.conditions as Condition[]).toMatchObject([{ type: "Valid", status: "False", reason: "ConfigurationOutdated" }]);
+  expect(invalid?.conditions as Condition[]).toMatchObject([{ type: "Valid", status: "False", reason: "ConfigurationUnreadable" }]);
   const valid = statusAfter(configurationState(speaker, { failures: [], resources: [] }, readProblem));
-  expect(valid).toMatchObject({ result: "Valid", conditions: [{ status: "True", reason: "ConfigurationOutdated" }] });
+  expect(valid).toMatchObject({ result: "Valid", conditions: [{ status: "True", reason: "ConfigurationUnreadable" }] });
   expect(valid?.conditions?.[0]?.message).toContain("bgppeers cannot be read since 10:00");
 });
 
@@ -153,7 +153,7 @@ test("ten thousand failures are truncated to an object that can be stored, and t
 });
 
 test("a read problem is added to the condition of an earlier run without changing its result", () => {
-  const readProblem = { reason: "SecretUnreadable", message: "The API does not let us read Secret tor" };
+  const readProblem = { reason: "SecretUnreadable", message: "The API does not let us read Secret tor" } as const;
   const desired = configurationState(speaker, undefined, readProblem);
   for (const finding of [
     { failures: [], resources: [] },

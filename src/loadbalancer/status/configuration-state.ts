@@ -1,6 +1,6 @@
 import { nodeAnnotation } from "../../api/annotations.ts";
 import type { ConfigurationState } from "../../api/metallb/configuration-state.ts";
-import type { ReadProblem } from "../../kube/controller/unreadable-kinds.ts";
+import type { ConfigurationProblem } from "../reasons.ts";
 import type { ConditionReport } from "../../kube/status/conditions.ts";
 import type { DesiredStatus } from "../../kube/status/plan.ts";
 import { truncate, truncateList } from "../../kube/status/limits.ts";
@@ -47,7 +47,7 @@ export function configurationStateName(component: MetallbComponent): string {
 export function configurationState(
   component: MetallbComponent,
   finding?: ConfigurationResult,
-  readProblem?: ReadProblem,
+  readProblem?: ConfigurationProblem,
 ): DesiredStatus<ConfigurationState> {
   return {
     status: finding ? statusOf(component, finding, readProblem) : (existing) => foundBefore(existing, readProblem),
@@ -68,7 +68,7 @@ function metadataOf(component: MetallbComponent): NonNullable<NonNullable<Desire
 function statusOf(
   component: MetallbComponent,
   finding: ConfigurationResult,
-  readProblem?: ReadProblem,
+  readProblem?: ConfigurationProblem,
 ): DesiredStatus<ConfigurationState>["status"] {
   const { failures, unread = [] } = finding;
   if (unread.length === 0) return found(component, finding, readProblem);
@@ -86,7 +86,7 @@ function keptFailures(existing: Status | undefined, unread: Loaded["unread"]): C
 }
 
 /** The result of an earlier run, and why there is no newer one. */
-function foundBefore(existing: Status | undefined, readProblem?: ReadProblem): StatusReport {
+function foundBefore(existing: Status | undefined, readProblem?: ConfigurationProblem): StatusReport {
   const unknown = notYetKnown(readProblem);
   if (existing?.result === undefined) return unknown;
   if (!readProblem) return { ...existing, conditions: existing.conditions ?? [] };
@@ -94,15 +94,15 @@ function foundBefore(existing: Status | undefined, readProblem?: ReadProblem): S
   return { ...existing, conditions: result === "Unknown" ? unknown.conditions : [verdict(failedResources, 0, readProblem)] };
 }
 
-function notYetKnown(readProblem?: ReadProblem): StatusReport {
-  const { reason, message } = readProblem ?? { reason: "Starting", message: "Configuration not read yet" };
+function notYetKnown(readProblem?: ConfigurationProblem): StatusReport {
+  const { reason, message }: ConfigurationProblem = readProblem ?? { reason: "Starting", message: "Configuration not read yet" };
   return { result: "Unknown", conditions: [{ type: "Valid", status: "Unknown", reason, message: truncate(message, LONGEST.condition) }] };
 }
 
 function found(
   component: MetallbComponent,
   { failures, resources, unread = [], lostLinks = [] }: ConfigurationResult,
-  readProblem?: ReadProblem,
+  readProblem?: ConfigurationProblem,
   existing?: Status,
 ): StatusReport {
   const sorted = failures.toSorted(
@@ -156,7 +156,7 @@ function listResources(resources: ConfigurationResult["resources"]): NonNullable
 function verdict(
   failures: readonly { readonly kind: string; readonly name: string }[],
   unlisted: number,
-  readProblem?: ReadProblem,
+  readProblem?: ConfigurationProblem,
   isPartial = false,
 ): ConditionReport {
   const count = new Set(failures.map(({ kind, name }) => `${kind}/${name}`)).size;

@@ -11,6 +11,7 @@ import { statusCleanerMarks } from "../../kube/metrics.ts";
 import { unknownConditions } from "../../kube/members/unknown-conditions.ts";
 import { configurationStateName } from "./configuration-state.ts";
 import { configurationStatusName } from "./configuration-status.ts";
+import type { ConfigurationProblem } from "../reasons.ts";
 
 export interface ControllerWatchOptions {
   client: KubeClient;
@@ -76,7 +77,7 @@ async function renewal(
 
 async function markBoth(options: ControllerWatchOptions, since: string | undefined, signal: AbortSignal): Promise<void> {
   const message = `No controller has renewed Lease ${options.lease} since ${since ?? "it was created"}; the rest of this status is the last report`;
-  const cause = { reason: "ControllerSilent", message };
+  const cause: ConfigurationProblem = { reason: "ControllerSilent", message };
   await mark(options, ConfigurationState, configurationStateName({ type: "controller" }), signal, (state) => {
     const conditions = unknownConditions(state.status?.conditions, ["Valid"], cause, new Date());
     return conditions && { result: "Unknown", conditions };

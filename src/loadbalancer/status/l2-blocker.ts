@@ -1,12 +1,13 @@
 import { nodeAnnotation } from "../../api/annotations.ts";
 import type { ServiceL2Status } from "../../api/metallb/service-l2-status.ts";
+import type { L2BlockerReason } from "../reasons.ts";
 import { announceFailedReason } from "./service-l2-status.ts";
 import { truncateLine } from "../../kube/status/limits.ts";
 
 /** Why an elected node cannot announce addresses, from its own report. */
 export interface L2Blocker {
   readonly node: string;
-  readonly reason: "addressInUse" | "announceFailed";
+  readonly reason: L2BlockerReason;
   readonly message: string;
 }
 

@@ -1,11 +1,9 @@
 import { type BGPSessionStatus, MAX_MISSING } from "../../api/metallb/bgp-session-status.ts";
 import type { Address } from "../../ip/address.ts";
 import type { Prefix } from "../../ip/prefix.ts";
+import type { NotDelivered } from "../reasons.ts";
 import { isAddressMissing, isBeyond, isMissing, parseRuns, type MissingRun, type SessionPrefixes } from "./missing-prefixes.ts";
 import { nodeOfReport } from "./unknown.ts";
-
-/** Why a peer does not have a prefix that the configuration announces to it. `notObserved`: more are missing than are listed, and it may be one of them. */
-export type NotDelivered = "sessionDown" | "rejectedByPeer" | "notSent" | "notObserved";
 
 /** What is wrong with a session. */
 type SessionProblem =

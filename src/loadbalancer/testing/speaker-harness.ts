@@ -4,7 +4,7 @@ import type { Failure } from "../../resilience/failure.ts";
 import type { AnnouncedPeers } from "../announcement/peers.ts";
 import { node as nodeView } from "./announcement-fixtures.ts";
 import { node, objects } from "./config-fixtures.ts";
-import type { ReadProblem } from "../../kube/controller/unreadable-kinds.ts";
+import type { ConfigurationProblem } from "../reasons.ts";
 import type { ConfigurationResult } from "../status/configuration-state.ts";
 import type { AddressState } from "../status/service-l2-status.ts";
 import type { DesiredBgp } from "../speaker/bgp/apply.ts";
@@ -21,7 +21,7 @@ const log = createLog({ level: "silent" });
 /** A speaker on node `a`, with an FRR and a local network that do as the test says. */
 export class SpeakerHarness {
   readonly rung: string[] = [];
-  readonly findings: { finding: ConfigurationResult | undefined; impairment: ReadProblem | undefined }[] = [];
+  readonly findings: { finding: ConfigurationResult | undefined; impairment: ConfigurationProblem | undefined }[] = [];
   /** The peers of each Service. */
   readonly services = new Map<string, readonly string[]>();
   rejections = NOTHING_REJECTED;
@@ -84,7 +84,8 @@ export class SpeakerHarness {
       forgetSessions: (gone) => this.forgotten.push([...gone]),
     };
     const reports = {
-      configuration: (finding?: ConfigurationResult, readProblem?: ReadProblem) => this.findings.push({ finding, impairment: readProblem }),
+      configuration: (finding?: ConfigurationResult, readProblem?: ConfigurationProblem) =>
+        this.findings.push({ finding, impairment: readProblem }),
       sessions: () => undefined,
       service: (key: string, _uid: string, { all }: AnnouncedPeers) => this.services.set(key, all),
       holder: (key: string) => this.l2.push(`say ${key}`),
@@ -109,7 +110,7 @@ export class SpeakerHarness {
     });
   }
 
-  async load(parts: Parameters<typeof objects>[0], readProblem?: ReadProblem): Promise<void> {
+  async load(parts: Parameters<typeof objects>[0], readProblem?: ConfigurationProblem): Promise<void> {
     await this.speaker.updateNodes(new Map([["a", nodeView("a")]]), undefined);
     await this.speaker.load(objects({ nodes: [node("a")], ...parts }), readProblem);
   }

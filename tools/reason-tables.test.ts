@@ -1,0 +1,26 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { REASON_PAGES, withReasonTables } from "./reason-tables.ts";
+
+const ROOT = join(import.meta.dirname, "..");
+
+test.each([...REASON_PAGES])("%s has the reasons of the code", async (path) => {
+  const page = await readFile(join(ROOT, path), "utf8");
+  expect(withReasonTables(path, page)).toBe(page);
+});
+
+test("a row that was edited by hand is written again, and the text around the table stays", () => {
+  const page = "# Router\n\n<!-- reasons: failureReasons -->\n\n| by hand |\n\n<!-- end -->\n\nMore.\n";
+  const written = withReasonTables("docs/router.md", page);
+  expect(written).toMatch(/^# Router\n\n<!-- reasons: failureReasons -->\n\n\| reason {14}\| meaning/);
+  expect(written).toContain("| `ApplicationFailed` | FRR or the kernel rejected it; the message has their own text ");
+  expect(written).toMatch(/\|\n\n<!-- end -->\n\nMore\.\n$/);
+  expect(written).not.toContain("by hand");
+});
+
+test("a page without its markers is an error", () => {
+  expect(() => withReasonTables("docs/router.md", "# Router\n")).toThrow(
+    "docs/router.md has no table between <!-- reasons: failureReasons --> and <!-- end -->",
+  );
+});
