@@ -46,6 +46,21 @@ export function exactlyOneOf(first: string, ...others: readonly [string, ...stri
   });
 }
 
+/** For an object with `type` and a field for each type: the field of the type is set, and the other one is not. */
+export function fieldOfType(
+  [type, field]: readonly [type: string, field: string],
+  [otherType, otherField]: readonly [type: string, field: string],
+): Rule<Readonly<Record<string, unknown>>> {
+  return rule({
+    cel: `self.type == '${type}' ? has(self.${field}) && !has(self.${otherField}) : has(self.${otherField}) && !has(self.${field})`,
+    message: `type ${type} allows only ${field}, type ${otherType} only ${otherField}`,
+    check: (self) => {
+      const [wanted, unwanted] = self["type"] === type ? [field, otherField] : [otherField, field];
+      return self[wanted] !== undefined && self[unwanted] === undefined;
+    },
+  });
+}
+
 /** Two spellings of one setting, of different versions of the API. */
 export function notBoth(one: string, other: string): Rule<Readonly<Record<string, unknown>>> {
   return rule({

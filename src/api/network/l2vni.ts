@@ -1,8 +1,17 @@
 import { defineKind, type Stored } from "../define-kind.ts";
-import { nodeSelector } from "../openpe/node-selector.ts";
-import { rule } from "../rule.ts";
+import { fieldOfType, rule } from "../rule.ts";
 import { s } from "../schema.ts";
-import { AGE, claimsStatus, NETWORK, underlayAddressFamily, vni, vxlanPort } from "./fields.ts";
+import {
+  AGE,
+  claimsStatus,
+  gatewayAddresses,
+  NETWORK,
+  nodeSelector,
+  sameGateways,
+  underlayAddressFamily,
+  vni,
+  vxlanPort,
+} from "../router-fields.ts";
 
 const bridge = (doc: string) =>
   s.object(
@@ -36,14 +45,7 @@ const hostMaster = s.object(
   },
   {
     doc: "The bridge on the node that the host's end is attached to. Without it the host's end stays unattached.",
-    rules: [
-      rule({
-        cel: "self.type == 'LinuxBridge' ? has(self.linuxBridge) && !has(self.ovsBridge) : has(self.ovsBridge) && !has(self.linuxBridge)",
-        message: "type LinuxBridge allows only linuxBridge, type OVSBridge only ovsBridge",
-        check: ({ type, linuxBridge, ovsBridge }) =>
-          (type === "LinuxBridge" ? linuxBridge && !ovsBridge : ovsBridge && !linuxBridge) === true,
-      }),
-    ],
+    rules: [fieldOfType(["LinuxBridge", "linuxBridge"], ["OVSBridge", "ovsBridge"])],
   },
 );
 
@@ -58,13 +60,7 @@ const routingDomain = s.object(
   },
   {
     doc: "The object whose VRF the L2VNI belongs to. Several L2VNIs may have the same. Without it the L2VNI belongs to no VRF.",
-    rules: [
-      rule({
-        cel: "self.type == 'L3VNI' ? has(self.l3vni) && !has(self.l3vpn) : has(self.l3vpn) && !has(self.l3vni)",
-        message: "type L3VNI allows only l3vni, type L3VPN only l3vpn",
-        check: ({ type, l3vni, l3vpn }) => (type === "L3VNI" ? l3vni && !l3vpn : l3vpn && !l3vni) === true,
-      }),
-    ],
+    rules: [fieldOfType(["L3VNI", "l3vni"], ["L3VPN", "l3vpn"])],
   },
 );
 
@@ -83,15 +79,10 @@ export const NetworkL2VNI = defineKind({
     {
       routingDomain: s.optional(routingDomain),
       vni: vni("The VXLAN network identifier. No other L2VNI or L3VNI on the same node may use it."),
-      underlayAddressFamily: s.optional(underlayAddressFamily()),
+      underlayAddressFamily: s.optional(underlayAddressFamily(["IPv4", "IPv6"])),
       vxlanPort: vxlanPort(),
       hostMaster: s.optional(hostMaster),
-      gatewayIPs: s.optional(
-        s.list(s.string({ doc: "An address with the length of its subnet, such as 192.0.2.1/24.", maxLength: 64 }), {
-          doc: "The gateway of the broadcast domain, the same on every node: at most one IPv4 and one IPv6 address. Immutable: delete and recreate the object to change it.",
-          maxItems: 2,
-        }),
-      ),
+      gatewayIPs: gatewayAddresses(),
       nodeSelector: s.optional(nodeSelector()),
     },
     {
@@ -102,13 +93,7 @@ export const NetworkL2VNI = defineKind({
           message: "gatewayIPs requires routingDomain",
           check: (self) => (self.gatewayIPs ?? []).length === 0 || self.routingDomain !== undefined,
         }),
-        rule({
-          cel: "has(self.gatewayIPs) == has(oldSelf.gatewayIPs) && (!has(self.gatewayIPs) || self.gatewayIPs == oldSelf.gatewayIPs)",
-          message: "gatewayIPs is immutable; delete and recreate the object to change it",
-          transition: (self, oldSelf) =>
-            self.gatewayIPs?.length === oldSelf.gatewayIPs?.length &&
-            (self.gatewayIPs ?? []).every((address, nth) => address === oldSelf.gatewayIPs?.[nth]),
-        }),
+        sameGateways("gatewayIPs"),
       ],
     },
   ),

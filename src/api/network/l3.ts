@@ -1,10 +1,20 @@
 import { defineKind, type Stored } from "../define-kind.ts";
 import { hostSession as olderHostSession } from "../openpe/host-session.ts";
-import { nodeSelector } from "../openpe/node-selector.ts";
-import { routeTargets } from "../openpe/l3vni.ts";
 import type { Rule } from "../rule.ts";
 import { type Field, s } from "../schema.ts";
-import { AGE, claimsStatus, NETWORK, underlayAddressFamily, vni, vrf, vxlanPort } from "./fields.ts";
+import {
+  AGE,
+  claimsStatus,
+  NETWORK,
+  nodeSelector,
+  OPENPE,
+  routeTargets,
+  underlayAddressFamily,
+  vni,
+  vniRouteTargets,
+  vrf,
+  vxlanPort,
+} from "../router-fields.ts";
 import { hostSession, sameHostSession } from "./host-session.ts";
 
 export const NetworkL3VNI = defineKind({
@@ -19,21 +29,12 @@ export const NetworkL3VNI = defineKind({
   ],
   spec: s.object(
     {
-      vrf: vrf("The VRF that this VNI routes for; on each node a Linux VRF device of this name. A VRF has at most one L3VNI."),
+      vrf: vrf("The VRF that this VNI routes for; on each node a Linux VRF device of this name. A VRF has at most one L3VNI.", 1),
       vni: vni("The VXLAN network identifier. No other L3VNI or L2VNI on the same node may use it."),
-      underlayAddressFamily: s.optional(underlayAddressFamily()),
+      underlayAddressFamily: s.optional(underlayAddressFamily(["IPv4", "IPv6"])),
       vxlanPort: vxlanPort(),
       hostSession: s.optional(hostSession()),
-      exportRTs: s.optional(
-        routeTargets(
-          "The route targets that the VRF's routes are exported with. Default: derived from the AS number and the VNI. Two VRFs of a node must not export the same route target, nor one whose number is another VNI of the node: FRR imports that from any AS number.",
-        ),
-      ),
-      importRTs: s.optional(
-        routeTargets(
-          "The route targets whose routes the VRF imports. Default: derived from the VNI, for any AS number. Traffic flows only between L3VNIs with the same VNI.",
-        ),
-      ),
+      ...vniRouteTargets(),
       nodeSelector: s.optional(nodeSelector()),
     },
     { doc: "The desired state.", rules: [sameHostSession()] },
@@ -67,7 +68,7 @@ const l3vpn = (group: string, session: Readonly<Record<string, Field>>, rules: r
     columns: [{ name: "VRF", path: ".spec.vrf", type: "string", doc: "The VRF that it routes for." }, AGE],
     spec: s.object(
       {
-        vrf: vrf("The VRF that it routes for."),
+        vrf: vrf("The VRF that it routes for.", 1),
         rdAssignedNumber: s.int({ doc: "The number in the route distinguisher.", minimum: 1, maximum: 65_535 }),
         importRTs: routeTargets("The route targets whose routes the VRF imports."),
         exportRTs: s.optional(routeTargets("The route targets that the VRF's routes are exported with.")),
@@ -79,5 +80,5 @@ const l3vpn = (group: string, session: Readonly<Record<string, Field>>, rules: r
     status: claimsStatus(),
   });
 
-export const L3VPN = l3vpn("openpe.openperouter.github.io", { hostsession: s.optional(olderHostSession()) }, []);
+export const L3VPN = l3vpn(OPENPE.group, { hostsession: s.optional(olderHostSession()) }, []);
 export const NetworkL3VPN = l3vpn(NETWORK.group, { hostSession: s.optional(hostSession()) }, [sameHostSession()]);

@@ -1,14 +1,19 @@
-import { interval, sessionProperties, timer } from "../openpe/neighbor.ts";
+import { sessionProperties } from "../openpe/neighbor.ts";
+import {
+  ADDRESS_FAMILIES,
+  addressFamilyType,
+  asNumber,
+  bfdTimers,
+  neighborInterface,
+  portAndPassword,
+  timersInSeconds,
+} from "../router-fields.ts";
 import { exactlyOneOf, rule } from "../rule.ts";
 import { s } from "../schema.ts";
 
-const asNumber = { minimum: 1, maximum: 4_294_967_295 };
-
 const bfd = s.object(
   {
-    receiveInterval: interval("The shortest interval at which control packets can be received."),
-    transmitInterval: interval("The shortest interval at which control packets are sent."),
-    detectMultiplier: s.optional(s.int({ doc: "How many packets may be missed before the session is down.", minimum: 2, maximum: 255 })),
+    ...bfdTimers(),
     sessionMode: s.optional(
       s.enum(["Active", "Passive"], { doc: "Passive: wait for the neighbor's first packet before sending any. Default: Active." }),
     ),
@@ -21,9 +26,7 @@ const bfd = s.object(
 
 const addressFamily = s.object(
   {
-    type: s.enum(["ipv4unicast", "ipv6unicast", "evpn", "ipv4vpn", "ipv6vpn"], {
-      doc: "The address family. ipv4vpn and ipv6vpn are not supported by this version.",
-    }),
+    type: addressFamilyType(),
     properties: s.optional(
       s.listMap(
         ["type"],
@@ -40,21 +43,14 @@ const isVpn = ({ type }: { type: string }) => type === "ipv4vpn" || type === "ip
 /** A BGP neighbor of the router: as a rule the top-of-rack switch. */
 export const neighbor = s.object(
   {
-    asn: s.optional(s.int({ doc: "The neighbor's AS number. Equal to the router's own: an internal session.", ...asNumber })),
+    asn: s.optional(asNumber("The neighbor's AS number. Equal to the router's own: an internal session.")),
     type: s.optional(
       s.enum(["External", "Internal"], {
         doc: "Instead of asn: the neighbor has any other AS number than the router (External), or the same (Internal).",
       }),
     ),
     address: s.optional(s.string({ doc: "The neighbor's address, IPv4 or IPv6.", maxLength: 39 })),
-    interface: s.optional(
-      s.string({
-        doc: "Instead of address: the interface of the Underlay that leads to the neighbor. The session uses IPv6 link-local addresses.",
-        minLength: 1,
-        maxLength: 15,
-        pattern: "^[^/:\\s]+$",
-      }),
-    ),
+    interface: neighborInterface(),
     listenRange: s.optional(
       s.string({
         doc: "Instead of address: every neighbor of this prefix may connect. Not supported by this version.",
@@ -68,31 +64,11 @@ export const neighbor = s.object(
         ],
       }),
     ),
-    port: s.optional(s.int({ doc: "The TCP port to connect to. Default: 179.", minimum: 0, maximum: 16_384 })),
-    password: s.optional(
-      s.string({
-        doc: "The TCP MD5 password of the session. Everyone who can read this object can read it; prefer passwordSecret.",
-        maxLength: 128,
-        pattern: "^\\S+$",
-      }),
-    ),
-    passwordSecret: s.optional(
-      s.string({
-        doc: "The name of a Secret in this namespace whose key `password` holds the TCP MD5 password of the session.",
-        maxLength: 253,
-      }),
-    ),
-    holdTimeSeconds: timer("The BGP hold time: 0, or at least 3. Set it together with keepaliveTimeSeconds.", 0),
-    keepaliveTimeSeconds: timer("The interval between keepalives, at most holdTimeSeconds. Set it together with holdTimeSeconds.", 0),
-    connectTimeSeconds: timer("The interval between connection attempts.", 1),
+    ...portAndPassword({ pattern: "^\\S+$" }),
+    ...timersInSeconds(),
     properties: sessionProperties("Properties of the session."),
     bfd: s.optional(bfd),
-    addressFamilies: s.optional(
-      s.listMap(["type"], addressFamily, {
-        doc: "The address families of the session, exactly these. Default: unicast of the session's own family, and evpn if the Underlay has a VTEP.",
-        maxItems: 4,
-      }),
-    ),
+    addressFamilies: s.optional(s.listMap(["type"], addressFamily, ADDRESS_FAMILIES)),
   },
   {
     doc: "A BGP neighbor of the router.",

@@ -1,10 +1,9 @@
 import { defineKind, type Stored } from "../define-kind.ts";
-import { nodeSelector } from "../openpe/node-selector.ts";
 import { gracefulRestart, interfaceName, tunnelEndpoint } from "../openpe/underlay.ts";
 import { isis, srv6 } from "../openpe/segment-routing.ts";
-import { rule } from "../rule.ts";
+import { fieldOfType, rule } from "../rule.ts";
 import { s } from "../schema.ts";
-import { AGE, claimsStatus, NETWORK } from "./fields.ts";
+import { AGE, asNumber, claimsStatus, NETWORK, nodeSelector } from "../router-fields.ts";
 import { neighbor } from "./neighbor.ts";
 
 const anyFields = (doc: string) => s.optional(s.object({}, { doc, preserveUnknownFields: true }));
@@ -40,14 +39,7 @@ const underlayInterface = s.object(
   },
   {
     doc: "An interface to the fabric.",
-    rules: [
-      rule({
-        cel: "self.type == 'NetworkDevice' ? has(self.networkDevice) && !has(self.cniDevice) : has(self.cniDevice) && !has(self.networkDevice)",
-        message: "type NetworkDevice allows only networkDevice, type CNIDevice only cniDevice",
-        check: ({ type, networkDevice, cniDevice: cni }) =>
-          (type === "NetworkDevice" ? networkDevice && !cni : cni && !networkDevice) !== false,
-      }),
-    ],
+    rules: [fieldOfType(["NetworkDevice", "networkDevice"], ["CNIDevice", "cniDevice"])],
   },
 );
 
@@ -81,7 +73,7 @@ export const NetworkUnderlay = defineKind({
   ],
   spec: s.object(
     {
-      asn: s.int({ doc: "The router's AS number.", minimum: 1, maximum: 4_294_967_295 }),
+      asn: asNumber("The router's AS number."),
       routerIDCIDR: s.default(
         s.string({ doc: "The IPv4 prefix that each node's router id is taken from, by the node's index.", maxLength: 64 }),
         "10.0.0.0/24",

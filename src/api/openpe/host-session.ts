@@ -1,42 +1,18 @@
 import { exactlyOneOf, rule } from "../rule.ts";
+import { asNumber, localPrefixes } from "../router-fields.ts";
 import { s } from "../schema.ts";
 
 export function hostSession() {
   return s.object(
     {
-      asn: s.int({ doc: "The AS number that the router uses in this session.", minimum: 1, maximum: 4_294_967_295 }),
-      hostasn: s.optional(
-        s.int({
-          doc: "The AS number of the host, the node's own BGP speaker. It must differ from asn.",
-          minimum: 0,
-          maximum: 4_294_967_295,
-        }),
-      ),
+      asn: asNumber("The AS number that the router uses in this session."),
+      hostasn: s.optional(asNumber("The AS number of the host, the node's own BGP speaker. It must differ from asn.", 0)),
       hosttype: s.optional(
         s.enum(["external", "internal"], {
           doc: "Instead of hostasn: the host has any other AS number than asn (external), or the same (internal).",
         }),
       ),
-      localcidr: s.object(
-        {
-          ipv4: s.optional(
-            s.string({ doc: "The IPv4 prefix that the two ends are numbered from, such as 192.169.10.0/24.", maxLength: 64 }),
-          ),
-          ipv6: s.optional(
-            s.string({ doc: "The IPv6 prefix that the two ends are numbered from, such as 2001:db8:10::/64.", maxLength: 64 }),
-          ),
-        },
-        {
-          doc: "The prefixes of the link between router and host, at least one. The router's end has the first address on every node; the host's end has a different address on each node. Immutable: delete and recreate the object to change it.",
-          rules: [
-            rule({
-              cel: "self == oldSelf",
-              message: "localcidr is immutable; delete and recreate the object to change it",
-              transition: (self, oldSelf) => self.ipv4 === oldSelf.ipv4 && self.ipv6 === oldSelf.ipv6,
-            }),
-          ],
-        },
-      ),
+      localcidr: localPrefixes("localcidr", { required: false }),
     },
     {
       doc: "A BGP session with the host over a dedicated link. It exchanges routes between the VRF and the node.",

@@ -1,19 +1,16 @@
 import { defineKind, type Stored } from "../define-kind.ts";
 import { s } from "../schema.ts";
-import { nodeSelector } from "./node-selector.ts";
+import { AGE, NETWORK, nodeSelector, OPENPE } from "../router-fields.ts";
 
-const rawFRRConfig = (group: string) =>
+const rawFRRConfig = (of: typeof OPENPE | typeof NETWORK) =>
   defineKind({
-    group,
-    version: "v1alpha1",
+    ...of,
     kind: "RawFRRConfig",
     plural: "rawfrrconfigs",
-    scope: "Namespaced",
-    categories: ["plumbline", "openperouter"],
     doc: "Raw FRR configuration, applied after that of all other kinds. For what no other kind can express; only FRR validates it.",
     columns: [
       { name: "Priority", path: ".spec.priority", type: "integer", doc: "The order among several RawFRRConfigs: lower first." },
-      { name: "Age", path: ".metadata.creationTimestamp", type: "date", doc: "Time since creation." },
+      AGE,
     ],
     spec: s.object(
       {
@@ -34,6 +31,6 @@ const rawFRRConfig = (group: string) =>
     ),
   });
 
-export const RawFRRConfig = rawFRRConfig("openpe.openperouter.github.io");
-export const NetworkRawFRRConfig = rawFRRConfig("network.openperouter.io");
+export const RawFRRConfig = rawFRRConfig(OPENPE);
+export const NetworkRawFRRConfig = rawFRRConfig(NETWORK);
 export type RawFRRConfig = Stored<typeof RawFRRConfig>;

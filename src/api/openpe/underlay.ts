@@ -1,10 +1,9 @@
-import { claims } from "../claims.ts";
 import { defineKind, type Stored } from "../define-kind.ts";
 import { notBoth, rule } from "../rule.ts";
 import { s } from "../schema.ts";
 import { isis, srv6 } from "./segment-routing.ts";
 import { neighbor } from "./neighbor.ts";
-import { nodeSelector } from "./node-selector.ts";
+import { AGE, asNumber, claimsStatus, nodeSelector, OPENPE } from "../router-fields.ts";
 
 const evpn = s.object(
   {
@@ -71,12 +70,9 @@ export const gracefulRestart = s.object(
 );
 
 export const Underlay = defineKind({
-  group: "openpe.openperouter.github.io",
-  version: "v1alpha1",
+  ...OPENPE,
   kind: "Underlay",
   plural: "underlays",
-  scope: "Namespaced",
-  categories: ["plumbline", "openperouter"],
   doc: "Connects the router on the selected nodes to the fabric: interfaces, AS number, neighbors and VTEP. All other router resources of a node depend on it. The RouterNodeConfigurationStatus of each node has the result.",
   columns: [
     { name: "ASN", path: ".spec.asn", type: "integer", doc: "The router's AS number." },
@@ -90,11 +86,11 @@ export const Underlay = defineKind({
     { name: "VTEP CIDR", path: ".spec.evpn.vtepcidr", type: "string", doc: "Where VTEP addresses come from (v0.1).", wide: true },
     { name: "VTEP CIDRs", path: ".spec.tunnelEndpoint.cidrs", type: "string", doc: "Where VTEP addresses come from (v0.2).", wide: true },
     { name: "Router ID CIDR", path: ".spec.routeridcidr", type: "string", doc: "Where router ids come from.", wide: true },
-    { name: "Age", path: ".metadata.creationTimestamp", type: "date", doc: "Time since creation." },
+    AGE,
   ],
   spec: s.object(
     {
-      asn: s.int({ doc: "The router's AS number.", minimum: 1, maximum: 4_294_967_295 }),
+      asn: asNumber("The router's AS number."),
       routeridcidr: s.default(
         s.string({ doc: "The IPv4 prefix that each node's router id is taken from, by the node's index.", maxLength: 64 }),
         "10.0.0.0/24",
@@ -122,7 +118,7 @@ export const Underlay = defineKind({
     },
     { doc: "The desired state.", rules: [notBoth("nics", "interfaces"), notBoth("evpn", "tunnelEndpoint")] },
   ),
-  status: s.object({ claims: s.optional(claims()) }, { doc: "The state of this object in the cluster, written by the controller." }),
+  status: claimsStatus(),
 });
 export type Underlay = Stored<typeof Underlay>;
 

@@ -2,7 +2,7 @@ import { unknownFields } from "../../api/admission/pruning.ts";
 import { itemsOf, memberOf } from "../../api/admission/value.ts";
 import type { CustomKind } from "../../api/define-kind.ts";
 import { apiVersionOf, groupOf, type KubeObject } from "../../api/kind.ts";
-import { NETWORK } from "../../api/network/fields.ts";
+import { NETWORK } from "../../api/router-fields.ts";
 import { CUSTOM_KINDS } from "../../api/crds/kinds.ts";
 import type { Schema } from "../../api/schema.ts";
 import { ApiError } from "../../embedded/store/api-error.ts";
