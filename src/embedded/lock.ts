@@ -12,7 +12,7 @@ import {
   writeSync,
 } from "node:fs";
 import { dirname } from "node:path";
-import { getSystemErrorMessage } from "node:util";
+import { systemReason } from "./directory/file-stat.ts";
 
 export type LockErrorCode = "Locked" | "NotWritable" | "NotOwn" | "NoFlock";
 
@@ -89,13 +89,13 @@ function openLockFile(path: string): number {
     if (!existsSync(dirname(path))) mkdirSync(dirname(path), { mode: 0o700 });
     return openSync(path, "a+", 0o600);
   } catch (cause) {
-    throw new LockError("NotWritable", `${path} cannot be written: ${reason(cause)}${ownership(path)}`, { cause });
+    throw new LockError("NotWritable", `${path} cannot be written: ${systemReason(cause)}${ownership(path)}`, { cause });
   }
 }
 
 function lockFile(file: number, path: string): void {
   const { status, error, stderr } = spawnSync("flock", ["-n", "3"], { stdio: ["ignore", "ignore", "pipe", file], encoding: "utf8" });
-  if (error) throw new LockError("NoFlock", `cannot run flock: ${reason(error)}; install util-linux`, { cause: error });
+  if (error) throw new LockError("NoFlock", `cannot run flock: ${systemReason(error)}; install util-linux`, { cause: error });
   if (status === 0) return;
   if (status !== 1 || stderr !== "")
     throw new LockError("NoFlock", `cannot lock ${path}: ${stderr.trim() || `flock exited with ${status}`}`);
@@ -151,9 +151,4 @@ function ownership(path: string): string {
   const uid = process.getuid?.();
   if (!directory || uid === undefined || directory.uid === uid) return "";
   return `; ${dirname(path)} belongs to user ${directory.uid} but plumbline runs as user ${uid}: run it as the owner, or change the owner of the directory`;
-}
-
-function reason(error: unknown): string {
-  const errno = error instanceof Error && "errno" in error && typeof error.errno === "number" ? error.errno : undefined;
-  return errno === undefined ? String(error) : getSystemErrorMessage(errno);
 }

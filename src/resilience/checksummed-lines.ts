@@ -30,6 +30,11 @@ export function* checkedLines(content: Buffer): Generator<CheckedLine> {
   }
 }
 
+/** The first record of a file: its format. */
+export function isHeader(record: unknown): record is { format: unknown } {
+  return typeof record === "object" && record !== null && "format" in record;
+}
+
 /** The length without an incomplete last line. */
 export function completeBytes(content: Buffer): number {
   return content.lastIndexOf(10) + 1;

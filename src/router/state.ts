@@ -2,6 +2,7 @@ import type { DesiredLink, NetnsRole } from "../hostnet/desired-link.ts";
 import { StateFile, type FileDamage } from "../resilience/state-file.ts";
 import type { RejectedResource, RejectedResources } from "./model/observed.ts";
 import type { LastGoodResource, Rendered } from "./model/rendered.ts";
+import { sortedEntries } from "../util/map.ts";
 
 /** What the router of a node must know after a restart, and cannot find out any other way. */
 export interface RouterState {
@@ -43,10 +44,10 @@ export class RouterStateFile {
   /** Writes only what differs from what the file holds, and a file that is gone. */
   async save({ lastGood, selections, nics, rejections, index }: RouterState): Promise<void> {
     await this.#file.save({
-      lastGood: byKey(lastGood).map(([owner, { rendered, ...rest }]) => [owner, { ...rest, form: toStored(rendered) }]),
-      seen: byKey(selections),
-      ...(nics && { nics: byKey(nics) }),
-      ...(rejections && rejections.size > 0 && { refusals: byKey(rejections) }),
+      lastGood: sortedEntries(lastGood).map(([owner, { rendered, ...rest }]) => [owner, { ...rest, form: toStored(rendered) }]),
+      seen: sortedEntries(selections),
+      ...(nics && { nics: sortedEntries(nics) }),
+      ...(rejections && rejections.size > 0 && { refusals: sortedEntries(rejections) }),
       ...(index !== undefined && { index }),
     });
   }
@@ -95,8 +96,4 @@ function fromStored({ fragment, links }: StoredRendered): Rendered {
       return { ...link, netns: place, ...ends } as unknown as DesiredLink;
     }),
   };
-}
-
-function byKey<T>(map: ReadonlyMap<string, T>): [string, T][] {
-  return [...map].sort(([a], [b]) => (a < b ? -1 : 1));
 }

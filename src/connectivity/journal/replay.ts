@@ -1,4 +1,4 @@
-import { checkedLines, completeBytes } from "../../resilience/checksummed-lines.ts";
+import { checkedLines, completeBytes, isHeader } from "../../resilience/checksummed-lines.ts";
 import type { CheckHistory, HistoryState } from "../history/history.ts";
 import { reduce } from "../history/reduce.ts";
 import type { RecordedOutages } from "../history/outage-events.ts";
@@ -71,10 +71,6 @@ function withCurrentKeys({ told, ...record }: JournalRecord & { readonly told?: 
 
 export function journalEntries(history: CheckHistory, recorded: RecordedOutages | undefined): JournalEntry {
   return recorded ? { history, recorded } : { history };
-}
-
-function isHeader(record: unknown): record is { format: unknown } {
-  return typeof record === "object" && record !== null && "format" in record;
 }
 
 function isRecord(record: unknown): record is JournalRecord {

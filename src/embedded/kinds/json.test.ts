@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { goJson } from "../../api/admission/go-text.ts";
-import { difference, merged, same, withoutNulls } from "./json.ts";
+import { withoutNulls } from "../../kube/status/merge-patch.ts";
+import { difference, merged, same } from "./json.ts";
 
 /** JSON without nulls, with field names that occur again and some that JavaScript has ideas about. */
 const { value } = fc.letrec((tie) => ({

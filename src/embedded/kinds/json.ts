@@ -43,14 +43,6 @@ export function difference(before: JsonObject, after: JsonObject): JsonObject {
   ]);
 }
 
-/** A null in a list stays. */
-export function withoutNulls(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutNulls);
-  if (!isObject(value)) return value;
-  const present = Object.entries(value).filter(([, item]) => item !== null && item !== undefined);
-  return Object.fromEntries(present.map(([name, item]) => [name, withoutNulls(item)]));
-}
-
 export function without(object: object, ...names: readonly string[]): JsonObject {
   return Object.fromEntries(Object.entries(object).filter(([name]) => !names.includes(name)));
 }

@@ -8,7 +8,8 @@ import { apiVersionOf, type ObjectMeta } from "../../api/kind.ts";
 import type { Schema } from "../../api/schema.ts";
 import { ApiError, badRequest, conflict, invalid } from "./api-error.ts";
 import type { ServedKind, StoredObject } from "../kinds/served-kind.ts";
-import { textAt, without, withoutNulls } from "../kinds/json.ts";
+import { textAt, without } from "../kinds/json.ts";
+import { withoutNulls } from "../../kube/status/merge-patch.ts";
 import { metadataErrors, metadataUpdateErrors } from "./metadata-rules.ts";
 import { readMetadata, type WrittenMeta } from "./metadata.ts";
 

@@ -1,5 +1,5 @@
 import { keyOf } from "../../api/kind.ts";
-import { checkedLines, completeBytes } from "../../resilience/checksummed-lines.ts";
+import { checkedLines, completeBytes, isHeader } from "../../resilience/checksummed-lines.ts";
 import type { StoredObject } from "../kinds/served-kind.ts";
 import type { Declaration } from "./declaration.ts";
 import { FORMAT, guessSubject, HEADER, type StateRecord } from "./record.ts";
@@ -53,10 +53,6 @@ export function recover(content: Buffer): Recovered {
   const isTorn = whole > 0 ? !rest.includes(0) : HEADER.subarray(0, rest.length).equals(rest);
   if (!isTorn) lost.push({ line: lines + 1, subject: guessSubject(rest) });
   return { revision, objects, lost, wholeBytes: whole };
-}
-
-function isHeader(record: unknown): record is { format: unknown } {
-  return typeof record === "object" && record !== null && "format" in record;
 }
 
 function checkFormat({ format }: { format: unknown }): void {

@@ -17,14 +17,12 @@ export function mergePatch(stored: PatchableObject, next: PatchableObject): Patc
   return patch;
 }
 
-/** A copy without fields that are undefined or null: a merge patch cannot say null, except to remove. */
+/** A copy without fields that are undefined or null: a merge patch cannot say null, except to remove. A null in a list stays. */
 export function withoutNulls<V>(value: V): V;
 export function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (!isObject(value)) return value;
-  const copy: Record<string, unknown> = {};
-  for (const [field, inner] of Object.entries(value)) {
-    if (inner !== undefined && inner !== null) copy[field] = withoutNulls(inner);
-  }
-  return copy;
+  // Assigning to __proto__ would not create a field.
+  const present = Object.entries(value).filter(([, inner]) => inner !== undefined && inner !== null);
+  return Object.fromEntries(present.map(([field, inner]) => [field, withoutNulls(inner)]));
 }

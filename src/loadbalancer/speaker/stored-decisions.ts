@@ -5,6 +5,7 @@ import type { LastGoodConfig } from "../config/load.ts";
 import type { WantedAddress } from "./announcements.ts";
 import { StateFile, type FileDamage } from "../../resilience/state-file.ts";
 import type { HeartbeatTimes } from "./l2/liveness.ts";
+import { sortedEntries } from "../../util/map.ts";
 
 export class SpeakerStateStore {
   readonly #file: SpeakerStateFile;
@@ -128,10 +129,6 @@ class SpeakerStateFile {
   }
 
   async save({ lastGood, applied, addresses, pulses }: SpeakerState): Promise<void> {
-    await this.#file.save({ lastGood: sorted(lastGood), applied, addresses, pulses: sorted(pulses) });
+    await this.#file.save({ lastGood: sortedEntries(lastGood), applied, addresses, pulses: sortedEntries(pulses) });
   }
-}
-
-function sorted<T>(map: ReadonlyMap<string, T>): [string, T][] {
-  return [...map].sort(([a], [b]) => (a < b ? -1 : 1));
 }
