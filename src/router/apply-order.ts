@@ -41,7 +41,7 @@ class Traversal {
   readonly #failures: Failure[] = [];
   readonly #l2vnis: readonly ResourceStep[];
   readonly #l3vnis: ReadonlyMap<string | undefined, ResourceStep>;
-  /** Who has now what a step asks for, and is to leave it; for one that is to leave everything, who asks for it. */
+  /** By step: the steps that must first release what it claims; for a step that must release everything, the steps that claim it. */
   readonly #awaited: ReadonlyMap<ResourceStep, readonly ResourceStep[]>;
   readonly #ousted: readonly ResourceStep[];
 
@@ -242,7 +242,7 @@ export function waiting(step: ResourceStep, circle: readonly ResourceStep[], cau
   return { kind, name, namespace, reason: "DependencyFailed", field: "", message, class: "Transient" };
 }
 
-/** Whether the other could not be what it asks while this one is as it was before. */
+/** Whether the live version of the first holds a claim of the second. */
 function inTheWay({ previous }: Pick<ResourceStep, "previous">, { claims = [] }: ResourceStep): boolean {
   return previous?.claims?.some((claimed) => claims.some((wanted) => claimsOverlap(claimed, wanted))) ?? false;
 }

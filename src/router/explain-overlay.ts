@@ -118,7 +118,7 @@ function sentenceOf(reason: Path["reason"], { vnis = "?", message }: Path, betwe
   if (reason === "NoAnswerInVNI") return `VNI ${vnis}: frames do not arrive ${between}; the underlay carries small packets`;
   if (reason === "NoEVPNRoute") return `VNI ${vnis}: EVPN routes do not pass ${between}`;
   if (reason === "NoPath") return `No answer on the underlay ${between}, not even to pings`;
-  if (reason === "NoAnswer") return `No probe is answered ${between}, although pings are and the agents are alive`;
+  if (reason === "NoAnswer") return `Probes get no answer ${between}, but pings do, and the agents are alive`;
   return `${message} (${between})`;
 }
 

@@ -220,7 +220,7 @@ export class NodeRouter {
       return await readForeign(this.namespaces, kernel.have, path, signal);
     } catch (error) {
       signal.throwIfAborted();
-      this.#options.log.warn({ error }, "cannot read what others made on the node");
+      this.#options.log.warn({ error }, "cannot list foreign objects on the node");
       return this.#foreign;
     }
   }

@@ -17,6 +17,6 @@ test("every wait is within its doubling step and never outside the range", () =>
   );
 });
 
-test("those who failed together do not come back together", () => {
+test("clients that failed together do not retry together", () => {
   expect(new Set(Array.from({ length: 100 }, () => backoffMs(12, range))).size).toBeGreaterThan(50);
 });

@@ -21,7 +21,7 @@ test("others have their turn while it works", async () => {
   expect(happened).toContain("other");
 });
 
-test("it ends in the middle when it is told to", async () => {
+test("ends between two steps when the signal aborts", async () => {
   const stopping = new AbortController();
   const steps: number[] = [];
   const work = runInSlices(busy(1000), stopping.signal, (step) => {

@@ -34,7 +34,7 @@ test.each(["owned", "read-only"])("a user without root, with %s examples, sees t
   });
   let output = "";
   up.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
-  await vi.waitFor(() => expect(output).toMatch(/The page: http|There is no page/), { timeout: 60_000 });
+  await vi.waitFor(() => expect(output).toMatch(/The page: http|Web page not available/), { timeout: 60_000 });
   expect(output).toContain("The page: http://127.0.0.1:");
   expect(output).toContain("Off: router (--router), load balancer (--loadbalancer). They change this machine's network and need root.");
 

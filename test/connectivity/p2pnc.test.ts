@@ -80,8 +80,8 @@ describe("on the command line", () => {
       ["10.0.0.1:80=a", "10.0.0.2:80"],
       "10.0.0.2:80 is to be printed and 10.0.0.1:80=a to be written into a check: give one kind of target",
     ],
-    [["--once", "10.0.0.1:80=a"], "--once writes nothing, so it takes no =CHECK; leave out one of them"],
-    [["-o", "json"], "-o is for results that are printed: with --once, or with targets without =CHECK"],
+    [["--once", "10.0.0.1:80=a"], "--once writes no check: leave out --once, or =CHECK in the targets"],
+    [["-o", "json"], "-o needs printed results: use it with --once, or with targets without =CHECK"],
     [
       [],
       "POD_NAME is not set, so the checks of this pod cannot be found; set it from the downward API (fieldRef metadata.name), or name targets: HOST:PORT",

@@ -28,7 +28,7 @@ afterAll(async () => {
   await api.stop();
 });
 
-/** A foreign hand. */
+/** Another client. */
 const objects = () => client.resource(RouterNodeConfigurationStatus);
 const read = (name: string) => objects().get(name, { namespace, signal });
 const message = async (name: string) => (await read(name)).status?.conditions?.[0]?.message;

@@ -83,7 +83,7 @@ export class SoakLab {
     await this.#lab.stop();
   }
 
-  /** Breaks something, changes something, puts both back, and says what of all that must not be came about. */
+  /** Applies a fault and a change, reverts both, and returns the violated invariants. */
   async make(move: Move): Promise<string[]> {
     const fault = BREAKABLE[move.fault];
     if (!fault) throw new TypeError(`there is no fault ${move.fault}`);

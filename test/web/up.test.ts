@@ -35,7 +35,7 @@ test("up says where the page is, serves it there, and ends with those who follow
   expect((await exit)[0]).toBe(0);
 });
 
-test("the page is served on this machine alone where it has no login, and an address that is taken is said to be", async () => {
+test("without a login the page is served on this machine only, and an address in use is reported", async () => {
   const directory = await temporary();
   const env = { XDG_RUNTIME_DIR: directory, KUBECONFIG: "", PLUMBLINE_DIR: "" };
   const open = await plumbline(["up", "--dir", directory, "--page-address", "0.0.0.0:8480"], env);
@@ -47,7 +47,7 @@ test("the page is served on this machine alone where it has no login, and an add
   const up = spawn(LAUNCHER, ["up", "--dir", directory, "--page-address", `127.0.0.1:${port}`], { env: { ...process.env, ...env } });
   onTestFinished(() => void up.kill("SIGKILL"));
   for await (const line of createInterface({ input: up.stdout }))
-    if (line.includes("There is no page: ") && line.includes("EADDRINUSE")) break;
+    if (line.includes("Web page not available: ") && line.includes("EADDRINUSE")) break;
   const exit = once(up, "exit");
   up.stdout.resume();
   up.kill("SIGTERM");

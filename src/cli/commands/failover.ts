@@ -53,9 +53,9 @@ function configureDrill(command: Command): void {
     .addHelpText(
       "after",
       `
-Copies the policy and what it manages into two clusters on this machine, moves it to the other one and back, and takes everything away again. Where it
-is copied from, nothing is written. Controllers, scheduler and claims there are real; pods end at the end of their grace period, csi-addons
-is the real one, and the storage behind it and Flux take a second or two. Exit 1 when a half is not done.
+Copies the policy and the objects it manages into two clusters on this machine, switches to the second one and back, and removes the clusters. Writes
+nothing to the cluster it copies from. Controllers, scheduler, claims and csi-addons are real; pods end at the end of their grace period. Storage and
+Flux are simulated and take a second or two. Exit 1 when one of the two switches does not complete.
 
 Examples:
   plumbline failover drill shop -n shop
@@ -83,7 +83,7 @@ function configureHistory(command: Command): void {
     .addHelpText(
       "after",
       `
-TOOK is the recovery time. RPO is how old the last copy at the other site was when the last writer was gone: what is lost, at most, where that copy is all there is.
+TOOK is the recovery time. RPO is the age of the last copy at the other site when the last writer stopped: the most that is lost if only that copy is left.
 
 Examples:
   plumbline failover history web -n shop

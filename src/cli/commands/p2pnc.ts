@@ -65,11 +65,11 @@ async function check(targets: string[], { once = false, output, ...options }: Ch
   }
   const named = targetsOfChecks(targets);
   if (once) {
-    if (named.size > 0) throw new CliError("--once writes nothing, so it takes no =CHECK; leave out one of them", EXIT.misuse);
+    if (named.size > 0) throw new CliError("--once writes no check: leave out --once, or =CHECK in the targets", EXIT.misuse);
     const { tryOwnChecks } = await import("../p2pnc/in-pod.ts");
     return tryOwnChecks({ ...options, output });
   }
-  if (output) throw new CliError("-o is for results that are printed: with --once, or with targets without =CHECK", EXIT.misuse);
+  if (output) throw new CliError("-o needs printed results: use it with --once, or with targets without =CHECK", EXIT.misuse);
   const { checkInPod } = await import("../p2pnc/in-pod.ts");
   return checkInPod(named, options);
 }

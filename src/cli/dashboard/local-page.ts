@@ -30,7 +30,7 @@ export function addLocalPage(options: { manager: Manager; namespaces: ConfigName
   manager.add({ name: page.name, run: (signal) => page.run(signal).catch(() => undefined) });
   return page.address.then(
     (bound) => `The page: ${urlOf(bound)}`,
-    (error: unknown) => `There is no page: ${error instanceof Error ? error.message : String(error)}`,
+    (error: unknown) => `Web page not available: ${error instanceof Error ? error.message : String(error)}`,
   );
 }
 

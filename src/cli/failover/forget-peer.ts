@@ -27,8 +27,8 @@ export function configureForgetPeer(command: Command): void {
     .addHelpText(
       "after",
       `
-Removes spec.peer and gives up the token for good: from then on nothing but you keeps two sites from writing. Rejected while the other site holds the token, or could. Exit 1
-when it is rejected, and then nothing is changed.
+Removes spec.peer and gives up the token for good. After that, only you keep two sites from writing. Rejected while the other site holds the token or
+may hold it. Exit 1 when it is rejected; then nothing is changed.
 
 Examples:
   plumbline failover forget-peer web -n shop --reason "site B is closed"

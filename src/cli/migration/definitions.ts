@@ -74,7 +74,7 @@ function beyond(theirs: StructuralSchema | undefined, known: StructuralSchema | 
   if (theirs === undefined || isEmpty(theirs)) return [];
   if (known === undefined) return [path];
   if (known["x-kubernetes-preserve-unknown-fields"]) return [];
-  if (theirs["x-kubernetes-preserve-unknown-fields"]) return [`whatever stands in ${path}`];
+  if (theirs["x-kubernetes-preserve-unknown-fields"]) return [`all fields of ${path}`];
   const { properties = {} } = theirs;
   return [
     ...Object.entries(properties).flatMap(([name, schema]) =>

@@ -193,7 +193,7 @@ describe("configuration and Services", () => {
     const objects = [pool(["192.0.2.0/28"])];
     expect(found({ objects, services: [service("web", "192.0.2.9")] })).toEqual([]);
     expect(found({ objects, services: [service("web", "198.51.100.9")] })).toEqual([
-      expect.stringMatching("^Blocks Service web status.loadBalancer.ingress: It would not keep 198.51.100.9 but have 192.0.2.0"),
+      expect.stringMatching("^Blocks Service web status.loadBalancer.ingress: The Service would lose 198.51.100.9 and get 192.0.2.0"),
     ]);
   });
 

@@ -55,7 +55,7 @@ function leftOvers({ configMaps, secrets }: Inventory): MigrationDifference[] {
           secret,
           "",
           "Unused",
-          "There is no memberlist here: who is alive the controller publishes, and it makes the key of the agents' heartbeats",
+          "Plumbline does not use memberlist: the controller publishes which agents are alive and makes the key of their heartbeats",
         ),
       ),
   ];

@@ -59,12 +59,12 @@ function roleOf(workload: Workload): string {
 
 function stopping({ kind }: Workload, { name }: Rival, role: string): string {
   if (kind === "DaemonSet")
-    return `The ${role} of ${name} runs on the nodes: it ends on each of them just before Plumbline's agent starts there`;
-  return `The ${role} of ${name} runs: it ends before Plumbline's controller starts, since two would answer for the same objects`;
+    return `The ${role} of ${name} runs on the nodes: stop it on each node just before Plumbline's agent starts there`;
+  return `The ${role} of ${name} runs: stop it before Plumbline's controller starts, because both would write the same objects`;
 }
 
 function inMode(mode: string): string {
-  if (mode === "frr") return "FRR mode, whose meaning the configuration has here too; FRR is run by Plumbline's agent";
+  if (mode === "frr") return "FRR mode: the configuration means the same here; Plumbline's agent runs FRR";
   if (mode === "frr-k8s")
     return "frr-k8s mode: here the agent drives FRR itself, reads no FRRConfiguration, and sourceAddress and localASN of peers take effect";
   return "native mode: here BGP is FRR's, and two peers of a node with the same address, or with different myASN in one VRF, exclude each other";

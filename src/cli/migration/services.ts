@@ -30,7 +30,7 @@ function movedAddresses(service: Service, assigner: AddressAssigner): MigrationD
   const after = wanted?.addresses.map(String);
   if (after === undefined || after.toSorted().join() === before.toSorted().join()) return [];
   const why = unmet === undefined ? "" : `: ${unmet.message}`;
-  const message = `It would not keep ${before.join(" and ")} but ${after.length === 0 ? "have no address" : `have ${after.join(" and ")}`}${why}`;
+  const message = `The Service would lose ${before.join(" and ")} and get ${after.length === 0 ? "no address" : after.join(" and ")}${why}`;
   return [difference(service, "status.loadBalancer.ingress", "Blocks", message)];
 }
 

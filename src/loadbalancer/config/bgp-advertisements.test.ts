@@ -122,7 +122,7 @@ describe("a BGPAdvertisement", () => {
 
   test("with the name of another is rejected", () => {
     expect(failuresOf({ bgpAdvertisements: [bgpAd("ad"), bgpAd("ad", {}, { hour: 1 })] })).toEqual([
-      "G1 BGPAdvertisement/ad metadata.name: duplicate definition of bgpadvertisements. advertisement ad is there twice",
+      "G1 BGPAdvertisement/ad metadata.name: duplicate definition of bgpadvertisements. advertisement ad exists twice",
     ]);
   });
 });

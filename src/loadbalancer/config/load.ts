@@ -148,7 +148,7 @@ const DUPLICATES = {
   IPAddressPool: ["A4", (name) => `duplicate definition of pool "${name}"`],
   BFDProfile: ["B2", (name) => `found duplicate bfd profile name ${name}`],
   BGPPeer: ["P10", (name) => `peer ${name} already exists`],
-  BGPAdvertisement: ["G1", (name) => `duplicate definition of bgpadvertisements. advertisement ${name} is there twice`],
+  BGPAdvertisement: ["G1", (name) => `duplicate definition of bgpadvertisements. advertisement ${name} exists twice`],
   L2Advertisement: ["L1", (name) => `l2advertisement ${name} already exists`],
 } as const satisfies Record<string, readonly [RuleId, (name: string) => string]>;
 

@@ -201,7 +201,7 @@ export const RULES = {
   },
   G1: {
     ...permanent,
-    text: ["duplicate definition of bgpadvertisements. advertisement <name> is there twice"],
+    text: ["duplicate definition of bgpadvertisements. advertisement <name> exists twice"],
     when: "The BGPAdvertisement exists twice; no API server allows that.",
   },
   G2: {

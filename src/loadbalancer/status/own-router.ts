@@ -34,7 +34,7 @@ interface RouterReports {
 }
 
 /**
- * Tells whether a peer is the router of the node itself, and none of that router's sessions with the fabric is up: what it is sent goes no further.
+ * Whether a peer is the router of the same node and none of that router's sessions with the fabric is up, so that it passes no route on.
  */
 export function cutOffRouters({ passthroughs, l3vnis, reports }: RouterReports): (node: string, peer: string) => boolean {
   const links = [...passthroughs, ...l3vnis].flatMap(({ spec }) => hostLinks(spec.hostsession));

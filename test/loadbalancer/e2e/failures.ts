@@ -48,12 +48,12 @@ export function lossTests(lab: () => ServiceLab): void {
     expect(lastBeat).toBeGreaterThan(0);
     expect(firstProbe).toBeGreaterThan(lastBeat);
     expect(firstClaim).toBeGreaterThan(firstProbe);
-    // We hear of the address a moment after the node has it.
+    // The test sees the address shortly after the node has it.
     expect(taken).toBeGreaterThan(firstProbe);
-    // It looks with each of its own: three of the other's are missing, and half a second for the way, with its fourth or fifth.
+    // Checked once per own heartbeat: three missing ones and half a second of delay end with the fourth or fifth.
     expect(missed).toBeGreaterThanOrEqual(4);
     expect(missed).toBeLessThanOrEqual(5);
-    // One probe is three questions; a second would be three more. Once it has the address, it asks now and then whether anybody else has.
+    // One probe sends three requests, two send six. With the address acquired, it sends a request now and then.
     expect(probes.length).toBeGreaterThanOrEqual(3);
     expect(probes.length).toBeLessThan(6);
 

@@ -67,7 +67,7 @@ export function go(to: Parameters<typeof linkTo>[0]): void {
   location.hash = linkTo(to);
 }
 
-/** The same place, looked at differently: typing into a filter is no journey. */
+/** Changes the options of the current view without an entry in the history, such as for each letter of a filter. */
 export function refine(options: Readonly<Record<string, string>>): void {
   const { view, component, options: old } = route.peek();
   const hash = linkTo({ view, component, options: { ...old, ...options } });

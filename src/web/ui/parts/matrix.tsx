@@ -41,8 +41,8 @@ const PATHS: Readonly<Record<Health, (x: number, weight: number) => string>> = {
 };
 
 /**
- * What stands against what: one drawing per row and health, so that a thousand columns cost as much as ten. One stop of the Tab key; arrows move the
- * cell, and what it says is read out and stands below.
+ * A grid of rows and columns, with one path per row and health: a thousand columns render as fast as ten. It is one Tab stop; arrows move between
+ * cells, and the text of the current cell is read aloud and shown below.
  */
 export function Matrix({ label, rows, columns, cell, open, chosen, corner }: MatrixProps) {
   const scroller = useRef<HTMLDivElement>(null);

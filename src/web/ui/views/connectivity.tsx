@@ -133,9 +133,7 @@ function Outages({ checks }: { checks: readonly CheckRow[] }) {
       ))}
     >
       {lanes.length === 0 ? (
-        <Empty title={`No outage within ${chosen}`}>
-          What breaks and comes back leaves its mark here; `plumbline outages` has them all.
-        </Empty>
+        <Empty title={`No outage within ${chosen}`}>Outages appear here. `plumbline outages` lists all of them.</Empty>
       ) : (
         <div class="lanes" ref={scroller} tabIndex={0} role="group" aria-label="Outages by check">
           <Axis from={from} until={until} />

@@ -199,7 +199,7 @@ function Sessions({ sessions }: { sessions: readonly SessionsRow[] }) {
   );
 }
 
-/** What is sought may be a service: then all sessions stay. */
+/** The search filters sessions only if it matches one; a search for a Service keeps them all. */
 function inSessions(sessions: readonly SessionsRow[]): string {
   return sessions.some(({ node, peers }) => matches(searchText(), node, ...Object.keys(peers))) ? searchText() : "";
 }
