@@ -8,6 +8,8 @@ import { firstLines } from "../../util/text.ts";
 interface DomainStatus {
   readonly domain: Domain;
   readonly health: Health;
+  /** No agent runs it, and nothing else is wrong. */
+  readonly off: boolean;
   /** The number of objects of each kind, and of those that are not healthy. */
   readonly kinds: readonly { readonly kind: string; readonly count: number; readonly unwell: number }[];
 }
@@ -42,8 +44,8 @@ export function clusterStatus(healths: Iterable<ComponentHealth>, causes: readon
     const own = all.filter(
       (verdict) => verdict.domain === domain && verdict.component.node === undefined && verdict.component.kind !== "Node",
     );
-    const health = worst(all.filter((verdict) => verdict.domain === domain));
-    return own.length === 0 ? [] : [{ domain, health, kinds: kindsOf(own) }];
+    const found = all.filter((verdict) => verdict.domain === domain);
+    return own.length === 0 ? [] : [{ domain, health: worst(found), off: isOff(domain, found, causes), kinds: kindsOf(own) }];
   });
   const byNode = Map.groupBy(all, ({ component }) => nodeOf(component));
   const nodes = [...byNode].flatMap(([node, found]) => {
@@ -52,6 +54,16 @@ export function clusterStatus(healths: Iterable<ComponentHealth>, causes: readon
     return [{ node, health: worst(found), domains: Object.fromEntries(byDomain) }];
   });
   return { domains, nodes: nodes.sort((a, b) => rank(b) - rank(a) || collator.compare(a.node, b.node)), causes };
+}
+
+function isOff(domain: Domain, found: readonly ComponentHealth[], causes: readonly Cause[]): boolean {
+  const cause = causes.find((one) => one.component.name === domain && isNoAgent(one));
+  const explained = new Set([cause, ...(cause?.symptoms ?? [])].map((one) => one?.id));
+  return cause !== undefined && found.every(({ id, health }) => health === "Healthy" || explained.has(id));
+}
+
+function isNoAgent({ component, reason }: Cause): boolean {
+  return component.kind === "Agents" && reason === "NoAgent";
 }
 
 const collator = new Intl.Collator("en", { numeric: true });
@@ -73,17 +85,30 @@ function kindsOf(healths: readonly ComponentHealth[]): DomainStatus["kinds"] {
 /** One screen: the domains, the nodes and the problems. Of many nodes and problems the worst are listed and the others counted. */
 export function drawStatus({ domains, nodes, causes }: ClusterStatus, now: number, colorize: Colorize, isWhole = true): string[] {
   if (domains.length === 0) return ["No Plumbline objects found and no agent has reported."];
+  const off = causes.filter(isNoAgent);
+  const problems = causes.filter((cause) => !isNoAgent(cause));
   return [
-    ...columns(
-      domains.map(({ domain, health, kinds }) => [
-        { text: TITLES[domain] },
-        { text: health, color: colorOf(health) },
-        { text: kinds.map(kindText).join(", ") },
-      ]),
-      colorize,
-    ),
+    ...columns(domains.map(domainCells), colorize),
     ...nodeLines(nodes, colorize),
-    ...causeLines(causes, now, colorize, isWhole),
+    ...offLines(off, colorize),
+    ...(off.length > 0 && problems.length === 0 ? [] : causeLines(problems, now, colorize, isWhole)),
+  ];
+}
+
+function domainCells({ domain, health, off, kinds }: DomainStatus): TextCell[] {
+  const title = { text: TITLES[domain] };
+  if (!off) return [title, { text: health, color: colorOf(health) }, { text: kinds.map(kindText).join(", ") }];
+  const objects = kinds.filter(({ kind }) => kind !== "Agents").map(({ kind, count }) => kindText({ kind, count, unwell: 0 }));
+  return [title, { text: "Off", color: "yellow" }, { text: objects.join(", ") }];
+}
+
+/** One line each: what is off, and what it needs. */
+function offLines(causes: readonly Cause[], colorize: Colorize): string[] {
+  if (causes.length === 0) return [];
+  return [
+    "",
+    colorize("bold", "Off:"),
+    ...causes.map((cause) => `  ${messageText(cause)}. Fix: ${cause.fix?.text ?? "deploy the agents"}`),
   ];
 }
 

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { componentId, type Component } from "../../api/health.ts";
 import type { Answer, Cause, ComponentHealth } from "../../explain/answer.ts";
 import { plain } from "../print/color.ts";
@@ -106,6 +106,39 @@ test("the status lists the domains, the worst nodes first, and the problems", ()
     "",
     "Run `plumbline why` for fixes.",
   ]);
+});
+
+describe("a domain that no agent runs", () => {
+  const agents = { kind: "Agents", name: "router" };
+  const fix = { text: "run `plumbline up --router` as root" };
+  const red = verdict({ kind: "L3VNI", namespace: "router", name: "red" }, { health: "Unknown" });
+  const noAgent = verdict(agents, { health: "Unknown", reason: "NoAgent", message: "No agent runs the router: nothing is applied", fix });
+  const drawn = (found: readonly ComponentHealth[], more: readonly Cause[] = []) =>
+    drawStatus(clusterStatus([...found, noAgent], [{ ...noAgent, symptoms: [red] }, ...more]), NOW, plain);
+
+  test("is off, and one line says what it needs", () => {
+    expect(drawn([red])).toEqual([
+      "Router   Off   1 L3VNI",
+      "",
+      "Off:",
+      "  No agent runs the router: nothing is applied. Fix: run `plumbline up --router` as root",
+    ]);
+  });
+
+  test("is not off while something else is wrong in it", () => {
+    const other = verdict({ kind: "L2VNI", namespace: "router", name: "blue" }, { health: "Down", message: "The VNI is used twice" });
+    expect(drawn([red, other], [{ ...other, symptoms: [] }])).toEqual([
+      "Router   Down   1 Agents (1 unhealthy), 1 L2VNI (1 unhealthy), 1 L3VNI (1 unhealthy)",
+      "",
+      "Off:",
+      "  No agent runs the router: nothing is applied. Fix: run `plumbline up --router` as root",
+      "",
+      "Problems:",
+      "  L2VNI router/blue is down for 2m: The VNI is used twice",
+      "",
+      "Run `plumbline why` for fixes.",
+    ]);
+  });
 });
 
 test("one screen lists the worst of 500 nodes and counts the others", () => {
