@@ -43,7 +43,7 @@ export function withReasonTables(path: string, text: string): string {
     if (from < 0 || to < 0) throw new Error(`${path} has no table between ${start} and ${end}`);
     const table = padded(
       ["reason", ...head],
-      Object.entries(rows).map(([reason, cells]) => [`\`${reason}\``, ...[cells].flat()]),
+      Object.entries(rows).map(([reason, cells]) => [`\`${reason}\``].concat(cells)),
     );
     return `${page.slice(0, from)}${start}\n\n${table}\n\n${page.slice(to)}`;
   }, text);

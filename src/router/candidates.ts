@@ -8,6 +8,7 @@ import type { Reading, RouterObject } from "./model/specs.ts";
 import { selectorFieldProblems } from "./validate/selector.ts";
 import type { RouterKind } from "./model/step.ts";
 import type { FieldProblem } from "./validate/field-error.ts";
+import type { FailureReason } from "./reasons.ts";
 
 /** An object that selects this node; one with an invalid selector keeps its last good version. */
 export interface RouterCandidate<S> extends ClaimingResource<S> {
@@ -52,7 +53,7 @@ export function candidates<S extends { nodeSelector?: LabelSelector }>(
 }
 
 export function failures(
-  reason: Failure["reason"],
+  reason: FailureReason,
   { kind, name, namespace, reading }: RouterCandidate<unknown>,
   problems: readonly FieldProblem[],
 ): Failure[] {

@@ -25,7 +25,7 @@ function read(kind: ServedKind, body: JsonObject): { metadata: WrittenMeta; unkn
   const { metadata, unknown } = readMetadata(body["metadata"], kind.custom ? "" : "metadata.");
   const content = without(body, "apiVersion", "kind", "metadata");
   if (kind.custom) return { metadata, unknown, content };
-  const present = withoutNulls(content) as JsonObject;
+  const present = withoutNulls(content);
   kind.rules.decode?.(present);
   return { metadata, unknown, content: present };
 }

@@ -1,7 +1,6 @@
 import { KernelError } from "../../../hostnet/error.ts";
 import { type Address, parseAddress } from "../../../ip/address.ts";
 import { sleep } from "../../../util/sleep.ts";
-import { announcingNode } from "../../announcement/l2-election.ts";
 import type { Runnable } from "../../../kube/controller/controller.ts";
 import type { Log } from "../../../kube/log.ts";
 import { l2Addresses, l2Conflicts, l2RefreshFailures } from "../../metrics.ts";
@@ -236,7 +235,7 @@ export class L2Announcer implements Runnable {
       this.#used.add(this.#wanted.values(), observed);
       for (const [text, wanted] of this.#wanted) {
         const { address, candidates } = wanted;
-        if (announcingNode(candidates, this.candidates.eligible(candidates, [address])) !== this.#options.node) continue;
+        if (!this.candidates.announces(candidates, address)) continue;
         const selection = selectInterfaces(wanted, observed, own);
         if ("nics" in selection) toOwn.push({ address, nics: selection.nics, candidates });
         else unfit.set(text, selection.obstacle);

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { addressOf, type Address } from "../../../ip/address.ts";
 import type { Log } from "../../../kube/log.ts";
 import { l2Heartbeats } from "../../metrics.ts";
-import { eligibleNodes } from "../../announcement/l2-election.ts";
+import { announcingNode, eligibleNodes } from "../../announcement/l2-election.ts";
 import { isEncrypted, isSigned, signHeartbeat, verifyHeartbeat, type Heartbeat, type ReceivedHeartbeat } from "./heartbeat.ts";
 import { unavailableAddresses, isAbout, isSame, NONE, type UnavailableAddresses } from "./unavailable-addresses.ts";
 import { INTERVAL_MS, HeartbeatLiveness, type HeartbeatTimes } from "./liveness.ts";
@@ -77,6 +77,11 @@ export class Heartbeats {
       (node) => this.isAlive(node),
       (node) => texts.every((text) => this.#isAble(node, text)),
     );
+  }
+
+  /** Whether this node does. */
+  announces(candidates: readonly string[], address: Address): boolean {
+    return announcingNode(candidates, this.eligible(candidates, [address])) === this.#options.node;
   }
 
   /** Restores what the earlier agent knew; call it before anything is wanted. */

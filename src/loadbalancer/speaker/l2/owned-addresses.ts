@@ -1,6 +1,6 @@
 import type { Address } from "../../../ip/address.ts";
 import { DEVICE } from "./ip-address-commands.ts";
-import { shouldRelease, shouldWait } from "./conflict.ts";
+import { shouldRelease, shouldWait } from "../../announcement/l2-election.ts";
 import { ANNOUNCEMENTS, sendProbe, dueOf, FRESH_MS, isDecided, LISTEN_MS, MOST, PROBES, acquire, type Writable } from "./acquire.ts";
 import { announceOwned, checkOwned, refreshOwned } from "./keep.ts";
 import {
