@@ -1,5 +1,5 @@
-import * as connectivity from "../src/connectivity/reasons.ts";
-import * as failover from "../src/failover/reasons.ts";
+import * as connectivity from "../src/connectivity/history/reasons.ts";
+import * as failover from "../src/failover/policy/reasons.ts";
 import * as loadbalancer from "../src/loadbalancer/reasons.ts";
 import * as router from "../src/router/reasons.ts";
 import { padded } from "./metrics-table.ts";

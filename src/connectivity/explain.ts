@@ -33,7 +33,7 @@ import {
 import { Node } from "../api/core/node.ts";
 import { type CommonCause, commonCauses } from "./analysis/common-cause.ts";
 import { zonesOf, type CheckResult, resultOf } from "./analysis/check-result.ts";
-import type { MeshReason } from "./reasons.ts";
+import type { MeshReason } from "./history/reasons.ts";
 
 type Check = PodNetworkConnectivityCheck;
 type StatementBody = Omit<HealthStatement, "component" | "domain">;

@@ -12,7 +12,7 @@ import { setCondition, withTransitionTimes } from "../kube/status/conditions.ts"
 import { activityOf, isStale, reachableOf } from "./history/activity.ts";
 import { type SourceObservation, type SourceLiveness, staleness } from "./history/stale.ts";
 import { nodeOf, podOf } from "./source-of-check.ts";
-import type { UnknownReason } from "./reasons.ts";
+import type { UnknownReason } from "./history/reasons.ts";
 
 const STALE: UnknownReason = "Stale";
 

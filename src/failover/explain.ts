@@ -3,7 +3,7 @@ import { explainer, type Explainer, type Dependency, type HealthStatement, type 
 import type { Condition } from "../api/kind.ts";
 import { agentComponent } from "../kube/members/agent-health.ts";
 import { failureText } from "./policy/failure.ts";
-import type { ReadyReason } from "./reasons.ts";
+import type { ReadyReason } from "./policy/reasons.ts";
 
 type StatusFailure = NonNullable<FailoverStatus["failures"]>[number];
 

@@ -8,7 +8,7 @@ import { described } from "./steps/volume-state.ts";
 import { foundVolumes } from "./steps/volume-groups.ts";
 import { isComplete, type Managed } from "./policy/managed.ts";
 import type { PolicyFailure } from "./policy/failure.ts";
-import type { ReadyReason } from "./reasons.ts";
+import type { ReadyReason } from "./policy/reasons.ts";
 
 /** The other site publishes the age of the copy in steps of this part of maxCopyAge. */
 export const AGE_STEPS = 4;

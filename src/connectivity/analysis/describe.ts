@@ -3,7 +3,7 @@ import { type Hypothesis, causesOf, keyOfCause, serviceOf, type CauseScope } fro
 import type { UnexplainedGroup } from "./common-cause.ts";
 import { capitalize, distinct, joinList, scopeLabel, reasons, sourceLabel, targetLabel } from "./labels.ts";
 import { plural } from "../../util/text.ts";
-import type { UnknownReason } from "../reasons.ts";
+import type { UnknownReason } from "../history/reasons.ts";
 
 interface Evidence {
   readonly failing: readonly CheckResult[];

@@ -9,7 +9,7 @@ import { ProbeScheduler, type ProbeSchedulerOptions } from "../probe/scheduler.t
 import { forbiddenReason } from "../probe/special-addresses.ts";
 import { probeAnnotation } from "../../api/annotations.ts";
 import { parseProbedTarget, parseTarget, type Target, type TargetProblem, withProbe } from "../probe/target.ts";
-import type { UnknownReason } from "../reasons.ts";
+import type { UnknownReason } from "../history/reasons.ts";
 
 export interface OfflineOptions extends Pick<ProbeSchedulerOptions, "probe" | "intervalMs"> {
   readonly journal: Pick<CheckJournal, "append">;

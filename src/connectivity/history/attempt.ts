@@ -1,4 +1,4 @@
-import type { ProbeFailure } from "../reasons.ts";
+import type { ProbeFailure } from "./reasons.ts";
 
 export type { ProbeFailure };
 

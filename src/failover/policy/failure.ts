@@ -1,5 +1,5 @@
 import type { FailoverPolicy } from "../../api/failover/failover-policy.ts";
-import type { FailureReason } from "../reasons.ts";
+import type { FailureReason } from "./reasons.ts";
 
 /** Something to wait for, with its object. */
 export interface Wait {

@@ -3,7 +3,7 @@ import type { FailoverStatus, FailoverToken } from "../../api/failover/failover-
 import type { Kind, KubeObject } from "../../api/kind.ts";
 import type { PolicyFailure, Wait } from "../policy/failure.ts";
 import type { Managed } from "../policy/managed.ts";
-import type { ReadyReason } from "../reasons.ts";
+import type { ReadyReason } from "../policy/reasons.ts";
 
 export type StepName =
   | "ForgetToken"
