@@ -11,16 +11,16 @@ test.each([...REASON_PAGES])("%s has the reasons of the code", async (path) => {
 });
 
 test("a row that was edited by hand is written again, and the text around the table stays", () => {
-  const page = "# Router\n\n<!-- reasons: failureReasons -->\n\n| by hand |\n\n<!-- end -->\n\nMore.\n";
-  const written = withReasonTables("docs/router.md", page);
-  expect(written).toMatch(/^# Router\n\n<!-- reasons: failureReasons -->\n\n\| reason {14}\| meaning/);
-  expect(written).toContain("| `ApplicationFailed` | FRR or the kernel rejected it; the message has their own text ");
+  const page = "# Configuration\n\n<!-- reasons: configurationReasons -->\n\n| by hand |\n\n<!-- end -->\n\nMore.\n";
+  const written = withReasonTables("docs/configuration-errors.md", page);
+  expect(written).toMatch(/^# Configuration\n\n<!-- reasons: configurationReasons -->\n\n\| reason +\| meaning +\| what stays in effect/);
+  expect(written).toContain("| FRR does not answer, or cannot be configured ");
   expect(written).toMatch(/\|\n\n<!-- end -->\n\nMore\.\n$/);
   expect(written).not.toContain("by hand");
 });
 
 test("a page without its markers is an error", () => {
   expect(() => withReasonTables("docs/router.md", "# Router\n")).toThrow(
-    "docs/router.md has no table between <!-- reasons: failureReasons --> and <!-- end -->",
+    "docs/router.md has no table between <!-- reasons: conditionReasons --> and <!-- end -->",
   );
 });

@@ -13,7 +13,8 @@ interface Table {
 }
 
 const TABLES: readonly Table[] = [
-  { page: "router", name: "failureReasons", head: ["meaning"], rows: router.failureReasons },
+  { page: "router", name: "conditionReasons", head: ["meaning"], rows: router.conditionReasons },
+  { page: "router", name: "failedReasons", head: ["meaning"], rows: router.failedReasons },
   {
     page: "loadbalancer",
     name: "announcedReasons",

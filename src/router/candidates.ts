@@ -8,7 +8,7 @@ import type { Reading, RouterObject } from "./model/specs.ts";
 import { selectorFieldProblems } from "./validate/selector.ts";
 import type { RouterKind } from "./model/step.ts";
 import type { FieldProblem } from "./validate/field-error.ts";
-import type { FailureReason } from "./reasons.ts";
+import type { FailedReason } from "./reasons.ts";
 
 /** An object that selects this node; one with an invalid selector keeps its last good version. */
 export interface RouterCandidate<S> extends ClaimingResource<S> {
@@ -53,7 +53,7 @@ export function candidates<S extends { nodeSelector?: LabelSelector }>(
 }
 
 export function failures(
-  reason: FailureReason,
+  reason: FailedReason,
   { kind, name, namespace, reading }: RouterCandidate<unknown>,
   problems: readonly FieldProblem[],
 ): Failure[] {

@@ -14,6 +14,7 @@ import { compare } from "../util/compare.ts";
 import type { Failure } from "../resilience/failure.ts";
 import { inKindOrder, type SelectedResource } from "./plan.ts";
 import type { RouterKind } from "./model/step.ts";
+import type { ConditionReason } from "./reasons.ts";
 import { overlayReachable, type OverlayReport } from "./probes/report-overlay.ts";
 import { joinFirst, plural } from "../util/text.ts";
 
@@ -24,6 +25,7 @@ export type VniReport = NonNullable<Status["vnis"]>[number];
 type ForeignReport = NonNullable<Status["foreign"]>[number];
 type FailedResource = NonNullable<Status["failedResources"]>[number];
 type ResourceReport = NonNullable<Status["resources"]>[number];
+type RouterCondition = ConditionReport & { readonly reason: ConditionReason };
 export type StatusReport = Omit<Status, "conditions" | "lastUpdateTime"> & { conditions: ConditionReport[] };
 
 /** The result of applying the router's configuration on this node. */
@@ -111,7 +113,7 @@ function configuration({ conditions = [], failedResources = [], resources = [] }
   return { conditions: conditions.filter(({ type }) => type === "Ready" || type === "Degraded"), failedResources, resources };
 }
 
-function verdict(outcome: PassOutcome, unlisted: number): ConditionReport[] {
+function verdict(outcome: PassOutcome, unlisted: number): RouterCondition[] {
   const { failures, stopped, unavailable } = outcome;
   if (unavailable !== undefined) return conditions("RouterUnavailable", unavailable, unavailable);
   if (stopped) {
@@ -143,14 +145,14 @@ function verdict(outcome: PassOutcome, unlisted: number): ConditionReport[] {
   );
 }
 
-function conditions(reason: string, notReady: string, degraded: string): ConditionReport[] {
+function conditions(reason: ConditionReason, notReady: string, degraded: string): RouterCondition[] {
   return [
     { type: "Ready", status: "False", reason, message: truncateLine(notReady, LONGEST.condition) },
     { type: "Degraded", status: "True", reason, message: truncateLine(degraded, LONGEST.condition) },
   ];
 }
 
-function sessionsEstablished({ unavailable }: PassOutcome, frr: FrrState | undefined): ConditionReport {
+function sessionsEstablished({ unavailable }: PassOutcome, frr: FrrState | undefined): RouterCondition {
   const type = "SessionsEstablished";
   if (!frr) {
     const message = truncateLine(unavailable ?? "Waiting for FRR to report its sessions", LONGEST.condition);
@@ -166,7 +168,7 @@ function sessionsEstablished({ unavailable }: PassOutcome, frr: FrrState | undef
   return { type, status: "False", reason: "SessionsDown", message };
 }
 
-function vnisUp({ unavailable }: PassOutcome, frr: FrrState | undefined): ConditionReport {
+function vnisUp({ unavailable }: PassOutcome, frr: FrrState | undefined): RouterCondition {
   const type = "VNIsUp";
   if (!frr) {
     const message = truncateLine(unavailable ?? "Waiting for FRR to report its VNIs", LONGEST.condition);
@@ -192,7 +194,7 @@ function overlayCondition({ unavailable }: PassOutcome, { report }: OverlayState
   return { type, status: "Unknown", reason: "RouterUnavailable", message: truncateLine(unavailable, LONGEST.condition) };
 }
 
-function dataPathClear(foreign: readonly ForeignObject[]): ConditionReport {
+function dataPathClear(foreign: readonly ForeignObject[]): RouterCondition {
   const type = "DataPathClear";
   if (foreign.length === 0)
     return { type, status: "True", reason: "NothingForeign", message: "No object of another program can block packets" };
