@@ -26,7 +26,6 @@ export interface Bench {
   run(size: Size, say: Say): Promise<Measure[]>;
 }
 
-/** A bench with its counts for each size. */
 export function defineBench<Counts>(bench: Record<Size, Counts> & { run(counts: Counts, say: Say): Promise<Measure[]> }): Bench {
   return { run: (size, say) => bench.run(bench[size], say) };
 }

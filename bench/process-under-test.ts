@@ -54,7 +54,6 @@ export class Contestant {
     this.#process.send(message);
   }
 
-  /** What it reports next. */
   async next<Report>(): Promise<Report> {
     while (this.#reports.length === 0) {
       if (this.#ended) throw new Error(`The process ended before it reported: ${this.#errors.trim()}`);

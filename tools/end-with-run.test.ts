@@ -24,7 +24,6 @@ interface Orphan {
   readonly runner: ReturnType<typeof spawn>;
   readonly pid: number;
   readonly isAlive: () => boolean;
-  /** Its last line. */
   readonly lastLine: () => string;
 }
 

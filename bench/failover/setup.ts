@@ -102,7 +102,6 @@ export function startOurs({ access }: BenchCluster): () => Promise<void> {
   };
 }
 
-/** Looks until it is so. */
 export async function until(isSo: () => Promise<boolean>): Promise<void> {
   while (!(await isSo())) await sleep(25);
 }

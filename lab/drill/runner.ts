@@ -18,7 +18,6 @@ export interface DrillResult {
   readonly judgment: FaultScore;
 }
 
-/** A fault, and where it is. */
 export interface FaultOnNode {
   readonly name: string;
   readonly fault: Fault;

@@ -3,7 +3,6 @@ import type { NodeName } from "../net/topology.ts";
 import type { Domain } from "../../src/api/health.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
 
-/** What a fault is done to. */
 export interface FaultContext {
   readonly node: NodeName;
   /** All of them. */

@@ -6,7 +6,6 @@ import { controlSocket, StorageControl } from "../sites/storage-control.ts";
 import { Pod } from "../../src/api/core/pod.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
 
-/** What a fault of a site is done to. */
 interface SiteFaultContext {
   readonly site: SiteName;
   readonly client: KubeClient;

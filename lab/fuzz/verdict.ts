@@ -6,7 +6,6 @@ export interface FuzzFlow {
   readonly layer: "overlay" | "session" | "service";
 }
 
-/** A cause that `why` names. */
 export interface NamedCause {
   readonly node: string | undefined;
   readonly domain: Domain;

@@ -187,7 +187,6 @@ export const SEGMENTS: readonly Segment[] = [
   { name: "stock", bridge: "br-stock", gateway: "10.120.0.1", length: 24 },
 ];
 
-/** Of the host on a segment on a node. */
 export function hostAddress(segment: Segment, node: NodeName): string {
   return inSubnetOf(segment.gateway, 10 + numberOf(node));
 }

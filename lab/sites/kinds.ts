@@ -77,7 +77,6 @@ const APPLIED: readonly Kind[] = [
   ScaledObject,
 ];
 
-/** The kind of an object that says what it is. */
 export function kindOf(object: KubeObject): Kind {
   const kind = APPLIED.find((one) => one.kind === object.kind && apiVersionOf(one) === object.apiVersion);
   if (!kind) throw new TypeError(`the lab sites do not serve ${object.apiVersion} ${object.kind}`);

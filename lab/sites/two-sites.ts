@@ -22,7 +22,6 @@ const TRANSFER_MS = 2_000;
 const REFRESH = "10s";
 const GRACE_SECONDS = 5;
 
-/** What two sites are sites of. */
 interface SitesApplication {
   readonly namespace: string;
   readonly policy: string;

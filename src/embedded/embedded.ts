@@ -35,7 +35,6 @@ export interface Embedded {
   readonly store: Store;
   /** The server of a ClusterAccess is `unix:<socket>`. */
   readonly socket: string;
-  /** The TCP listener, and the kubeconfig for it. */
   readonly tcp: { readonly url: string; readonly kubeconfig: string } | undefined;
   /** Problems of the files, and lost records of the journal. */
   problems(): readonly Problem[];

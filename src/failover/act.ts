@@ -41,7 +41,6 @@ export async function act(plan: SwitchPlan, policy: FailoverPolicy, deps: WriteD
   return pass;
 }
 
-/** Failures of writes that the plan still has. */
 export function stillFailingWrites(failures: readonly PolicyFailure[], { steps }: SwitchPlan): PolicyFailure[] {
   const acting = steps.filter(({ state }) => state === "Act");
   const writes = acting.flatMap((step) => step.writes);

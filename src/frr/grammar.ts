@@ -53,7 +53,6 @@ export interface Slot {
   readonly replaces: boolean;
 }
 
-/** The slots of a line. */
 export function slotsOf(path: Path, line: string): readonly Slot[] {
   if (path.length === 0) return topSlots(line);
   const [top = "", sub = ""] = path;

@@ -177,7 +177,6 @@ function cyclesOf(open: readonly SpecVariant[]): SpecVariant[][] {
   });
 }
 
-/** The connected components of the open variants. */
 function connectedGroups(open: readonly SpecVariant[]): SpecVariant[][] {
   const { after, before } = neighbors(open);
   const all: Edges = new Map(

@@ -82,7 +82,6 @@ export class PassRecord {
     return lastGood && (leaves || lastGood.uid === uid) ? [[owner, lastGood]] : [];
   }
 
-  /** In the order of removal. */
   inRemovalOrder(filter: (owner: string) => boolean = () => true): string[] {
     return [...this.lastGood.keys()].filter(filter).sort((a, b) => removalRank(a) - removalRank(b));
   }

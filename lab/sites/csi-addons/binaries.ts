@@ -7,7 +7,6 @@ const CONTROLLER = "github.com/csi-addons/kubernetes-csi-addons/cmd/manager";
 /** Of the older ones only the controller is built: it speaks the same interface. */
 export type CsiAddonsVersion = "0.14" | "0.13" | "0.12";
 
-/** csi-addons' own controller. */
 export async function csiAddonsController(version: CsiAddonsVersion, progress: Progress): Promise<string> {
   if (version === "0.14") return join(await built(progress), "manager");
   const module = join(import.meta.dirname, `../csi-addons-${version}`);

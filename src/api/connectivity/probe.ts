@@ -98,7 +98,6 @@ const ProbeAnnotation = defineKind({
   spec: probe(),
 });
 
-/** Reads the annotation. */
 export function readProbe(text: string): Probe | { readonly problem: string } {
   let written: unknown;
   try {

@@ -78,7 +78,6 @@ const resource = {
   lastUpdateTime: s.optional(moment("When the state last changed.")),
 };
 
-/** The status of a FailoverPolicy. */
 export const policyStatus = s.object(
   {
     observedGeneration: s.optional(count("The metadata.generation that this status describes.")),

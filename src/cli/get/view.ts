@@ -8,7 +8,6 @@ import { labelOf } from "../resources/resolve.ts";
 export type ChangeType = "ADDED" | "MODIFIED" | "DELETED";
 
 export interface ObjectView<Item> {
-  /** The Accept header. */
   readonly accept?: string;
   /** From a list, from one object, or from an event of a watch. */
   items(answer: unknown): Item[];

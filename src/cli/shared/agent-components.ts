@@ -46,7 +46,6 @@ export interface AgentComponentsOptions {
   checks?: CheckOptions;
   /** Whether this process starts FRR and keeps it running. */
   startFrr: boolean;
-  /** The interval of heartbeats. */
   heartbeatMs?: number;
 }
 

@@ -33,7 +33,6 @@ export function checkpointMs({ metadata }: PodNetworkConnectivityCheck, checks: 
   return Math.min(Math.max(Number.isFinite(requested) ? requested : (checks / PER_SECOND) * 1000, SHORTEST_MS), LONGEST_CHECKPOINT_MS);
 }
 
-/** The writer of a check's status. */
 export type WriterClaim = NonNullable<NonNullable<PodNetworkConnectivityCheck["status"]>["writer"]>;
 
 /** A process that probes checks, with a unique name and its start time. */

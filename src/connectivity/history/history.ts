@@ -36,7 +36,6 @@ export interface HistoryState {
   readonly target?: string;
   /** The wall clock at the last attempt. */
   readonly clock?: number;
-  /** The newest displayed time. */
   readonly newestTime?: number;
   readonly successes: readonly LogLine[];
   readonly failures: readonly LogLine[];

@@ -50,7 +50,6 @@ export class MemoryStore implements ManifestTarget {
   }
 }
 
-/** The text of a manifest. */
 export function testManifest(name: string, value: string | number = 1, more = ""): string {
   return `apiVersion: test/v1\nkind: Thing\nmetadata:\n  name: ${name}\nspec:\n  value: ${value}\n${more}`;
 }

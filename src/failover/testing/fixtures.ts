@@ -185,7 +185,6 @@ export function volumeGroup(
   };
 }
 
-/** A volume in its state. */
 export function volume(
   name: string,
   replicationState: VolumeReplication["spec"]["replicationState"],

@@ -23,7 +23,6 @@ const BY_STATUS: Record<number, KubeErrorCode> = {
 /** A maintenance page may say an hour; the client would wait long after the server is back. */
 const LONGEST_PEACE_MS = 60_000;
 
-/** For a response with an error status. */
 export function errorFromResponse(access: ClusterAccess, request: RequestInfo, answer: HttpResponse, quotes = true): KubeError {
   const body = answer.body.toString("utf8");
   return errorFromStatus(access, request, answer.status, parseStatus(body) ?? { message: quotes ? excerpt(body) : "" }, answer.retryAfter);

@@ -9,7 +9,6 @@ type SecretCache = Pick<Cache<Secret>, "kind" | "start" | "synced" | "waitForSyn
 
 interface Options {
   namespace: string;
-  /** A cache of the one Secret of that name. */
   open(name: string): SecretCache;
   onChange(): void;
 }

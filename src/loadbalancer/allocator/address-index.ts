@@ -102,7 +102,6 @@ export function byFirst(a: Extent, b: Extent): number {
   return compare(a.first, b.first) || compare(a.pool, b.pool);
 }
 
-/** The segments are sorted. */
 export function locate(ascending: readonly AddressSegment[], value: bigint): AddressSegment | undefined {
   let [low, high] = [0, ascending.length];
   while (low < high) {

@@ -105,7 +105,6 @@ export function patchFor(service: Service, { addresses, pool }: PublishedAddress
   return { ...(annotations && { metadata: { annotations } }), ...(status && { status }) };
 }
 
-/** The Service without its explicit requests. */
 export function withoutRequests(service: Service): Service {
   const annotations = Object.fromEntries(Object.entries(service.metadata.annotations ?? {}).filter(([name]) => !REQUESTS.has(name)));
   return { ...service, spec: { ...service.spec, loadBalancerIP: "" }, metadata: { ...service.metadata, annotations } };

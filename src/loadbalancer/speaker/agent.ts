@@ -55,7 +55,6 @@ export interface SpeakerOptions {
 }
 
 export interface SpeakerCallbacks {
-  /** The addresses of each node. */
   nodeAddresses(): ReadonlyMap<string, readonly string[]>;
   /** Whether the agent of the node is alive, by the controller. */
   isMember(node: string): boolean;

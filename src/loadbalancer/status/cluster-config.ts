@@ -43,7 +43,6 @@ export interface ClusterSources {
 interface ClusterViewOptions {
   /** Whether all speakers run with --ignore-exclude-lb. */
   readonly ignoreExclude: boolean;
-  /** The speakers' ConfigurationStates. */
   readonly states: Pick<Cache<ConfigurationState>, "list" | "subscribe" | "waitForSync">;
   /** What they report of their sessions. */
   readonly sessions: Pick<Cache<BGPSessionStatus>, "list" | "subscribe" | "waitForSync">;

@@ -5,7 +5,6 @@ import type { NotDelivered } from "../reasons.ts";
 import { isAddressMissing, isBeyond, isMissing, parseRuns, type MissingRun, type SessionPrefixes } from "./missing-prefixes.ts";
 import { nodeOfReport } from "./unknown.ts";
 
-/** What is wrong with a session. */
 type SessionProblem =
   | { readonly reason: "sessionDown" | "rejectedByPeer" }
   | { readonly reason: "notSent"; readonly runs: readonly MissingRun[]; readonly cut: readonly SessionPrefixes["family"][] };

@@ -39,7 +39,6 @@ export function speakerStatusesOf(
   return { blocker, overBgp, answering };
 }
 
-/** Of which Service it is. */
 export function serviceOf({ metadata, status }: ServiceBGPStatus): string[] {
   return status?.service === undefined ? [] : [`${metadata.namespace ?? ""}/${status.service}`];
 }

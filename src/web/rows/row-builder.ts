@@ -8,7 +8,6 @@ export interface BuildContext extends ObjectReader {
   verdict(id: string): ComponentHealth | undefined;
   /** A domain on a node, or in the whole cluster. */
   cell(domain: Domain, node?: string): MatrixCellRow | undefined;
-  /** Unhealthy components of a kind. */
   unwell(kind: Kind): readonly ComponentHealth[];
   /** Reads without being recorded. */
   readonly unremembered: ObjectReader;

@@ -17,7 +17,6 @@ export interface EventStreamOptions {
   readonly views: readonly ViewName[];
   readonly components: readonly string[];
   readonly whys: readonly string[];
-  /** The Last-Event-ID header. */
   readonly lastEventId?: string;
   readonly signal: AbortSignal;
 }

@@ -44,7 +44,6 @@ export interface PacketSocketEvents {
 
 export interface PacketSocketOptions extends PacketSocketEvents {
   readonly netns?: string | undefined;
-  /** The heartbeat port. */
   readonly port: number;
   readonly log: Log;
 }

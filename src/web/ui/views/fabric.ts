@@ -2,7 +2,6 @@ import { type Health, worseHealth } from "../../../api/health.ts";
 import type { FabricSession, Rows, TopologyRow } from "../../api.ts";
 import { compareNames } from "../parts/table.tsx";
 
-/** A node as it is drawn. */
 export interface FabricNode {
   readonly name: string;
   /** What is opened: its router, or the node. */

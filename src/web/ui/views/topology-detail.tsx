@@ -9,7 +9,6 @@ import { Omitted } from "./router-detail.tsx";
 
 const MAX_ROWS = 60;
 
-/** A session, and what is known of it. */
 export function SessionDetail({ id, fabric }: { id: string; fabric: Fabric }) {
   const session = fabric.nodes.flatMap(({ sessions }) => sessions).find((one) => one.id === id);
   return (
