@@ -23,7 +23,7 @@ interface Report {
   readonly arrivedMs: number;
   /** csi-addons says so of every volume. */
   readonly reportedMs: number;
-  /** The policy has let go of its token, so that the other site may begin. */
+  /** The policy has released its token, so that the other site may begin. */
   readonly releasedMs: number;
 }
 

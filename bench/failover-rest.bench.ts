@@ -21,7 +21,7 @@ interface Report {
 }
 
 export const bench = defineBench({
-  // Long enough for each policy to be due once by the spec; with tiny counts for what our controller looks at again after 5 s.
+  // Long enough for each policy to be due once by the spec; with tiny counts, for what our controller checks again after 5 s.
   full: { runs: 3, policies: 500, restMs: 22_000 },
   tiny: { runs: 1, policies: 5, restMs: 6_000 },
   run: ({ runs, policies, restMs }, say) =>

@@ -133,7 +133,7 @@ async function pollBothWays(cluster: BenchCluster, { intervals }: Counts): Promi
   return { secondaryMs, writableMs, availableMs, requests };
 }
 
-/** Returns the generation that asks for it. */
+/** Returns the generation of the spec. */
 async function want({ client }: BenchCluster, desiredState: Role): Promise<number> {
   const { metadata } = await client
     .resource(FailoverPolicy)

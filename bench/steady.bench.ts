@@ -116,7 +116,7 @@ async function onePass(access: ClusterAccess, nodes: readonly string[], uids: Re
   const all = [...reports(nodes, uids)];
   await inParallel(WRITERS, all.length, (n) => {
     const { kind, key } = all[n] as (typeof all)[number];
-    // Nothing of ours may be disturbed: it writes what stands there already, which is a request all the same.
+    // It must not disturb the cluster: it writes the values that are already there, which still is a request.
     return client.resource(kind).patchStatus(parseKey(key), { status: {} }, { signal });
   });
   client.close();

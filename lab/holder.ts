@@ -33,7 +33,7 @@ export function isAlive({ pid, since }: Holder): boolean {
 /** Undefined: no such process, or one that has ended and only waits for its parent to notice. */
 export function startTime(pid: number): string | undefined {
   try {
-    // The program's name stands in brackets and may hold spaces; the state is the first field after it, the start time the twentieth.
+    // The program's name is in brackets and may contain spaces; the state is the first field after it, the start time the twentieth.
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return /^[ZX]$/.test(fields[0] ?? "") ? undefined : fields[19];

@@ -12,7 +12,7 @@ const BIN = join(ROOT, "node_modules/.bin");
 
 type Finding = string | undefined;
 
-/** `npm run check`: everything that can be said about the code without running it. All complaints at once. */
+/** `npm run check`: everything that can be checked without running the code. Reports all problems at once. */
 export async function run(): Promise<number> {
   const checks: Record<string, () => Promise<Finding>> = {
     format: () => command("oxfmt", "--check", "."),

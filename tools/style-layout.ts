@@ -56,13 +56,13 @@ export function duplicateTypes(tree: SourceTree): Violation[] {
       if (!isExported || !TYPES.has(as)) return [];
       const other = first.get(name);
       if (other === undefined) first.set(name, path);
-      // A constant and a type of one name, or overloads, stand in one file.
+      // A constant and a type of one name, or overloads, are in one file.
       return other === undefined || other === path ? [] : [{ item: name, path, detail: `also in ${other}` }];
     }),
   );
 }
 
-/** Files of src/ that only tests use and that do not stand in a folder `testing/`. */
+/** Files of src/ that only tests use and that are not in a folder `testing/`. */
 export function helpersOutsideTesting({ modules, product }: SourceTree): Violation[] {
   const used = new Set([...modules.values()].flatMap(({ imports }) => imports));
   return [...modules.keys()]

@@ -34,7 +34,7 @@ function inFiles({ texts }: SourceTree, list: ReadonlyMap<string, string>): Viol
   return [...texts.keys()].flatMap((path) => listed(path, list).map((item) => ({ item, path })));
 }
 
-/** Once for each name in each file, however often it stands there: an edit that uses a name once more is no new violation. */
+/** Once for each name in each file: an edit that uses a name once more is no new violation. */
 function inIdentifiers({ modules }: SourceTree, list: ReadonlyMap<string, string>): Violation[] {
   return [...modules.values()].flatMap(({ path, tokens }) => {
     const names = new Set(tokens.filter(({ kind }) => kind === "name").map(({ text }) => text));

@@ -45,7 +45,7 @@ const BRITISH = new RegExp(
   "gi",
 );
 
-/** In lower case, one for each time it stands there. */
+/** In lower case, one for each occurrence. */
 export function britishSpellings(text: string): string[] {
   return Array.from(text.matchAll(BRITISH), ([word]) => word.toLowerCase());
 }

@@ -5,7 +5,7 @@ interface Timer {
   callback: (() => void) | undefined;
 }
 
-/** The clock of this process, replaced by one that moves only when somebody says so, and then from timer to timer. */
+/** Replaces the clock of this process: it moves only on request, from timer to timer. */
 export class SimulatedTime {
   readonly #timers: Timer[] = [];
   readonly #startedAt: number;

@@ -26,7 +26,7 @@ export interface Report {
   lagMs: number;
   cpuMs: number;
   peakMiB: number;
-  /** Services whose last change the handler was not told of, or that the index does not find in their last state. */
+  /** Services whose last change the handler did not get, or that the index does not find in their last state. */
   lost: number;
 }
 

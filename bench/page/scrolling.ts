@@ -34,7 +34,7 @@ export async function longestTask(browser: Browser, address: string, selector: s
     await page.goto(address);
     await page.locator(selector).first().waitFor();
     const scroll = `(${SCROLL})(${JSON.stringify(selector)}, ${frames})`;
-    // Once for what is compiled at first use.
+    // One run before, so that the code is compiled.
     await page.evaluate(scroll);
     await browser.startTracing(page, { categories: ["toplevel", "disabled-by-default-devtools.timeline", "__metadata"] });
     await page.evaluate(scroll);

@@ -8,7 +8,7 @@ const NO_SUCH_NAME = 3;
 /** To the name in the question, which every answer is about. */
 const POINTER = 0xc00c;
 
-/** The answer to one question, from these names alone; undefined for what is no question. Of IPv6 addresses none has any. */
+/** The answer to one question, from these names only; undefined for other packets. No name has an IPv6 address. */
 export function answerTo(query: Buffer, names: Readonly<Record<string, string>>): Buffer | undefined {
   const question = questionOf(query);
   if (!question) return undefined;

@@ -1,7 +1,7 @@
 import { mulberry32, pick } from "../fuzz/change.ts";
 import type { FaultOnNode } from "./runner.ts";
 
-/** So many pairs of faults that can be told apart: one of the two is a resource that is refused, which interrupts nothing. The same for the same seed. */
+/** Pairs of faults that can be distinguished: one of the two is a rejected resource, which interrupts nothing. The same seed gives the same pairs. */
 export function pairsOf(faults: readonly FaultOnNode[], count: number, seed: number): FaultOnNode[][] {
   const random = mulberry32(seed);
   const pairs: FaultOnNode[][] = [];

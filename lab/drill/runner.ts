@@ -37,7 +37,7 @@ interface Rest {
   readonly causes: ReadonlySet<string>;
 }
 
-/** Breaks things in the lab one after the other, looks at what is said of each, and fixes it. */
+/** Applies one fault after the other in the lab, checks what is reported, and reverts it. */
 export class DrillRunner {
   readonly #deps: DrillDeps;
   readonly #signal: AbortSignal;

@@ -1,7 +1,7 @@
 import type { Expectation } from "../faults/fault.ts";
 import type { StatusStatement } from "./statements.ts";
 
-/** What was to be seen in one moment, apart from what was so before. */
+/** What is visible at one moment and was not before. */
 export interface Sample {
   /** Since the fault. */
   readonly atMs: number;

@@ -15,7 +15,7 @@ export interface StatusStatement {
   readonly once?: string;
 }
 
-/** What each condition is when all is well. Conditions that are no matter of health are not here. */
+/** The healthy status of each condition. Conditions that are not about health are left out. */
 const WELL: Readonly<Record<string, string>> = {
   Ready: "True",
   Degraded: "False",

@@ -13,7 +13,7 @@ export interface ApplicationCopy {
   readonly namespaces: readonly string[];
   /** Those that have to be made; a StatefulSet makes its own. */
   readonly claims: readonly ObjectRef[];
-  /** What all claims are bound to. */
+  /** The PersistentVolumes of all claims. */
   readonly volumes: readonly ObjectRef[];
   readonly objects: readonly KubeObject[];
   readonly replications: readonly KubeObject[];

@@ -20,13 +20,13 @@ export interface Fault {
   break(context: FaultContext): Promise<void>;
   /** Undefined where Plumbline fixes it by itself. */
   readonly fix?: (context: FaultContext) => Promise<void>;
-  /** What must be seen of it on this node, and what must not. Undefined where nothing is to be seen of it. */
+  /** What this node must and must not show. Undefined if it shows nothing of the fault. */
   readonly expect?: (node: NodeName) => Expectation;
 }
 
 /** What must be seen of a fault, and what must not. */
 export interface Expectation {
-  /** What a status must come to say. */
+  /** What a status must say in the end. */
   readonly says: RegExp;
   /** What no status may go on saying, because it is not so any more. */
   readonly untrue?: RegExp;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { FAULTS } from "./faults.ts";
 
-/** The faults of which these words would be taken for the news. */
+/** The faults whose expectation these words would meet. */
 function faultsReportedBy(text: (fault: string) => string): string[] {
   return Object.keys(FAULTS).filter((name) => FAULTS[name]?.expect?.("node2").says.test(text(name)));
 }

@@ -4,7 +4,7 @@ import { isKubeError } from "../../src/kube/client/error.ts";
 import { METALLB_NAMESPACE, ROUTER_NAMESPACE } from "../cli/api.ts";
 import { type Expectation, type Fault, type Flow, DETECTION_LIMIT_MS } from "./fault.ts";
 
-/** An object that somebody applies. */
+/** An object that is applied. */
 export interface Made {
   readonly kind: Kind;
   readonly object: { readonly metadata: KubeObject["metadata"]; readonly [field: string]: unknown };

@@ -6,7 +6,7 @@ export interface PossibleChange {
   readonly make: string;
   /** Empty if only Plumbline can restore it. */
   readonly undo: string;
-  /** How the object was: if it is so again, somebody has repaired it. Undefined for an object that was not there. */
+  /** The object before the change: if it is the same again, it was repaired. Undefined if it did not exist. */
   readonly was?: string;
 }
 
@@ -20,7 +20,7 @@ const RULE = 5;
 const TABLE = "lab_fuzz";
 const PORT_FLAGS = ["isolated", "learning", "flood", "bcast_flood", "mcast_flood", "neigh_suppress", "hairpin", "locked"];
 const QDISCS = ["netem loss 30%", "netem loss 100%", "netem delay 300ms", "tbf rate 64kbit burst 4kb latency 50ms"];
-/** What somebody might drop: everything, VXLAN, BGP, pings. */
+/** Packets to drop: everything, VXLAN, BGP, pings. */
 const DROPPED = ["", "meta l4proto udp udp dport 4789 ", "meta l4proto tcp tcp dport 179 ", "ip protocol icmp "];
 
 /** Everything that can be done to what is there, one object at a time. */

@@ -15,7 +15,7 @@ const change: Change = {
   was: "sysctl net/ipv4/ip_forward 1",
 };
 
-/** A node with one sysctl. Traffic passes while it is 1; somebody may repair it at once. */
+/** A node with one sysctl. Traffic passes while it is 1; a repair may follow at once. */
 function fakeLab({ accepts = true, repairs = false } = {}) {
   let forwarding = "1";
   const scripts: string[] = [];

@@ -40,7 +40,7 @@ interface FuzzDeps {
   readonly signal: AbortSignal;
 }
 
-/** Changes one object of a node at a time, looks at what becomes of the traffic and of what is said, and undoes it. */
+/** Changes one object of a node at a time, watches traffic and reports, and reverts the change. */
 export class FuzzRunner {
   readonly #deps: FuzzDeps;
   /** What was not healthy before any change. */

@@ -29,7 +29,7 @@ export interface LearnedRoute {
   readonly largeCommunities: readonly string[];
 }
 
-/** A BGP speaker that shares no code with FRR. It waits to be dialed, and takes all that it is told in both families. */
+/** A BGP speaker that shares no code with FRR. It waits for connections and accepts all routes of both families. */
 export class GobgpPeer {
   readonly #options: GobgpPeerOptions;
   readonly #child: Child;

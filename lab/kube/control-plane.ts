@@ -23,7 +23,7 @@ const FAST_CLIENT = ["--kube-api-qps=1000", "--kube-api-burst=2000"];
 
 interface ControlPlaneOptions {
   kwok: boolean;
-  /** Whether nodes whose kubelet is silent are tainted and their pods taken for dead; they are unless told otherwise. */
+  /** Whether nodes with a silent kubelet are tainted and their pods evicted; default: true. */
   nodeLifecycle?: boolean;
   progress: Progress;
   address?: string;

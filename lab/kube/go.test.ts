@@ -26,7 +26,7 @@ async function program(name: string, script: string): Promise<void> {
   await chmod(path, 0o755);
 }
 
-/** Puts a Go where `pip install --target` is told to, and ends as it is told to. */
+/** Writes a Go to the directory of `pip install --target`, and exits with the given code. */
 const pip = (ending: string) =>
   program("python3", `while [ "$1" != --target ]; do shift; done; mkdir -p "$2/go/bin"; touch "$2/go/bin/go"; ${ending}`);
 

@@ -98,7 +98,7 @@ async function createNamespace(admin: KubeClient, name: string, signal: AbortSig
     });
 }
 
-/** A program as it is known to the API server. The token of an agent says on which node it runs, unless it is to be one without. */
+/** A program with its identity at the API server. An agent's token names its node, unless a token without a node is wanted. */
 export type Program = "controller" | { agentOf: string } | "agent of no node";
 
 /** Speaks as this program where the admin speaks as an admin. Its token is asked for when it is first needed. */
@@ -130,7 +130,7 @@ async function identityOf(program: Program, admin: ClusterAccess, own: string): 
   }
 }
 
-/** A token of a service account, made for a Pod or Node as a kubelet asks for it, or for nothing. */
+/** A token of a service account, bound to a Pod or Node as by a kubelet, or unbound. */
 export async function tokenOf(
   admin: KubeClient,
   [namespace, account]: [string, string],

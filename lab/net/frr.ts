@@ -10,7 +10,7 @@ export interface PlainFrr {
   readonly bfd?: boolean;
 }
 
-/** FRR as a network engineer runs it, with a configuration file: for whatever in the lab is not ours. */
+/** FRR with a configuration file, for the routers of the lab that are not Plumbline's. */
 export async function startPlainFrr(host: LabHost, { name, config, bfd = false }: PlainFrr): Promise<void> {
   const directory = name === undefined ? "/etc/frr" : `/etc/frr/${name}`;
   const run = name === undefined ? "/run/frr" : `/run/frr/${name}`;

@@ -21,7 +21,7 @@ export function torConfig(tor: Tor, { nodes }: Topology, { routers }: { routers:
     ` neighbor nodes remote-as ${routers ? ROUTER_ASN : SPEAKER_ASN}`,
     " neighbor nodes timers 3 9",
     " neighbor nodes timers connect 2",
-    // Only for those who ask for it: a session whose other side knows no BFD lives without.
+    // Only if the peer uses BFD: other sessions work without it.
     ...(routers ? [] : [" neighbor nodes bfd profile fast"]),
     ...nodes.map((node) => ` neighbor ${underlayAddress(node, tor)} peer-group nodes`),
     " address-family ipv4 unicast",

@@ -17,7 +17,7 @@ export const ApplicationSet: Kind<external.ApplicationSet> = { ...external.Appli
 
 const REFRESH = "argocd.argoproj.io/refresh";
 const TRACKING = "argocd.argoproj.io/tracking-id";
-/** Annotations that an ApplicationSet leaves on its Applications without being told. */
+/** Annotations that an ApplicationSet keeps on its Applications by default. */
 const KEPT = [REFRESH];
 
 type Declared = KubeObject & { spec?: { replicas?: number } };

@@ -18,7 +18,7 @@ export interface StorageOptions {
   progress: Progress;
   /** One or two. */
   sites: readonly string[];
-  /** Where its sockets and log are; in one of its own unless told otherwise. */
+  /** The directory of its sockets and log; default: a new one. */
   directory?: string;
   /** How long a snapshot takes to the other site. */
   transferMs?: number;

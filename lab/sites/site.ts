@@ -38,17 +38,17 @@ export interface SiteOptions {
   progress: Progress;
   /** Shared with the other site, if there is one. */
   storage?: ReplicatedStorage;
-  /** Of csi-addons; 0.14 unless told otherwise. */
+  /** Of csi-addons; default: 0.14. */
   csiAddonsVersion?: CsiAddonsVersion;
-  /** How often csi-addons reads the last sync time of a primary, as `30s`; every hour unless told otherwise. */
+  /** How often csi-addons reads the last sync time of a primary, as `30s`; default: every hour. */
   refresh?: string;
-  /** Those of our kinds that it knows; the policy alone unless told otherwise. */
+  /** Our kinds that it serves; default: only FailoverPolicy. */
   kinds?: readonly CustomKind[];
   /** How long pods take to end, whatever their grace period; without it they take all of that. */
   podsEndMs?: number;
-  /** Whether volumes have to be attached to nodes; they do unless told otherwise. */
+  /** Whether volumes are attached to nodes; default: true. */
   attaches?: boolean;
-  /** Whether demotions record who still has the volume; they do unless told otherwise. */
+  /** Whether demotions record who still has the volume; default: true. */
   inspects?: boolean;
 }
 
@@ -176,7 +176,7 @@ export async function createNamespace(client: KubeClient, name: string, signal: 
   );
 }
 
-/** Looks until it is so. `what` is for the timeout message: `the pods of shop run`. */
+/** Waits for a condition. `what` is for the timeout message: `the pods of shop run`. */
 export async function until(
   what: string | (() => string),
   isSo: () => Promise<boolean>,

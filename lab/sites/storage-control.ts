@@ -21,7 +21,7 @@ export interface StoredVolume {
   readonly diverged: readonly string[];
   /** The newest version that each site has. */
   readonly versions: Readonly<Record<string, number>>;
-  /** The newest version that an application was told is written. */
+  /** The newest version whose write was confirmed to an application. */
   readonly acknowledged: number;
   /** Whether a snapshot is on its way to the other site. */
   readonly underway: boolean;
@@ -37,7 +37,7 @@ export interface FaultyCalls {
 }
 
 export interface StorageFault {
-  /** A gRPC status code, answered instead of carrying out what is asked for. */
+  /** A gRPC status code that is answered instead of executing the call. */
   readonly code?: number;
   readonly message?: string;
   readonly delayMs?: number;
@@ -45,7 +45,7 @@ export interface StorageFault {
   readonly losesAnswer?: boolean;
   /** No answer until the fault is gone. */
   readonly never?: boolean;
-  /** Of how many calls; of all unless told otherwise. */
+  /** For how many calls; default: all. */
   readonly times?: number;
 }
 

@@ -301,7 +301,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
       [`plumbline_failover_peer_reachable{${CONTROLLER},namespace="shop",policy="orders"}`]: "1x30",
       [`plumbline_failover_errors{${CONTROLLER},namespace="shop",policy="orders"}`]: "0x30",
     },
-    // Not observed, already told as an error, or already told as a site that does not answer.
+    // Not observed, already reported as an error, or already reported as a site that does not answer.
     quiet: {
       [`plumbline_failover_ready{${CONTROLLER},namespace="shop",policy="old",status="Unknown"}`]: "1x30",
       [`plumbline_failover_ready{${CONTROLLER},namespace="shop",policy="old",status="False"}`]: "0x30",

@@ -36,7 +36,7 @@ beforeAll(async () => {
   client = new KubeClient(api.access);
   env = { KUBECONFIG: await api.server.kubeconfig("admin") };
   await helm(["install", "plumbline", CHART, "--namespace", "edge-system", "--create-namespace"], env);
-  // For those of the variations that are installed elsewhere, or where somebody else has made the namespace.
+  // For variations in another namespace, or in one that the chart does not create.
   const namespaces = client.resource(Namespace);
   for (const name of ["plumbline-system", "edge"]) await namespaces.create({ metadata: { name } }, { signal: soon() });
 });

@@ -135,7 +135,7 @@ test("a node whose link is down is unreachable, and reports its own outages late
         .some((name) => INTO_NODE2.includes(name)),
   );
   const restoredAt = { from, by: Date.now() };
-  // What node2 could not tell of stands there as it was before.
+  // The checks that node2 could not report keep their last report.
   const isReported = () =>
     [...INTO_NODE2, ...OUT_OF_NODE2].every((name) => time(lab().outages(name).at(-1)?.start) + 1_000 > brokenAt.from);
   await lab().eventually("with its link node2 is back", () => isReported() && lab().saying("True").length === lab().names().length);

@@ -12,7 +12,7 @@ const round = (second: number): JournalRecord[] => [
   ...(second < 4 ? [tried("c", ok(second))] : []),
 ];
 
-/** What killed-journal.ts says to its journal. Steps of one group are said at the same time. */
+/** The calls of killed-journal.ts to its journal. The steps of a group are made at the same time. */
 export const JOURNAL_STEPS: readonly (readonly JournalRecord[])[] = [
   [begun("a")],
   [begun("b"), begun("c")],

@@ -46,7 +46,7 @@ async function reachable(name: string, namespace: string): Promise<string> {
   return `${value} ${reason}: ${message}`;
 }
 
-/** Renews the Lease of a pod until it is told to fall silent. */
+/** Renews the Lease of a pod until it is stopped. */
 function beats({ onTestFinished }: TestContext, namespace: string, pod: string): () => Promise<void> {
   const stopping = new AbortController();
   const metadata = () => ({ ...sourceLease(pod), namespace });

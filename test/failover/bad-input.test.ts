@@ -91,7 +91,7 @@ async function errorOf(namespace: string, reason: string, name = "site"): Promis
   return condition(status, "Error")?.message ?? "";
 }
 
-/** A kubeconfig of this very server by another of its names, as somebody may come by who copies the wrong one. */
+/** A kubeconfig of the same server under another of its names: a likely mistake when copying one. */
 function kubeconfig(server: string, user: object): string {
   const cluster = {
     server,

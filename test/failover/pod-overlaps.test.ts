@@ -6,7 +6,7 @@ import { PodOverlaps } from "../support/pod-overlaps.ts";
 
 type Listener = (change: Change<Pod>) => void;
 
-/** Two clusters in which pods come and go when told, and a change is seen when told, which may be later. */
+/** Two clusters in which the test starts and ends pods, and delivers each change when it chooses. */
 class Clusters {
   readonly pods: Record<SiteName, Pod[]> = { east: [], west: [] };
   readonly #listeners: Partial<Record<SiteName, Listener>> = {};

@@ -179,7 +179,7 @@ async function asWritten({ server }: FailoverSite["site"], namespace: string): P
   }
 }
 
-/** What becomes of each attempt: the code of its refusal, or that there was none. */
+/** The result of each attempt: the code of its rejection, or none. */
 async function outcomes(tries: Record<string, () => Promise<unknown>>): Promise<Record<string, unknown>> {
   const came: Record<string, unknown> = {};
   for (const [what, attempt] of Object.entries(tries)) {

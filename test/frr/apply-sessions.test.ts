@@ -94,7 +94,7 @@ describe.each(FRR_RELEASES)("a session of FRR %s", (version) => {
       expect(await pass.finish({ repair: false })).toEqual({ foreign: [], differed: [] });
       from = to;
     }
-    // A session that is to be reset is reset soon, not at once.
+    // FRR resets a session soon, not at once.
     await sleep(2_000);
 
     const [hereStill, thereStill] = [await session(near, FAR), await session(far, NEAR)];

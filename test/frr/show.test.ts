@@ -128,7 +128,7 @@ describe.each(FRR_RELEASES)("FRR %s", (version) => {
     await bgpd.configure(["router bgp 64511", ...v4.map((line) => line.replace("network", "no network"))], signal);
     expect(await tags()).toEqual([undefined, 4711, 4711, 4711]);
     bgpd.close();
-    // What the other side has told us is not of our making.
+    // Routes that the peer has sent are not our own.
     await expect.poll(() => originatedTag(router, "", "198.51.100.1/32", signal), patient).toBe(0);
     expect(await originatedTag(router, "", "198.51.100.2/32", signal)).toBeUndefined();
     expect(await originatedTag(router, "", "10.0.0.0/8", signal)).toBeUndefined();

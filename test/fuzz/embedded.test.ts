@@ -173,7 +173,7 @@ test(
         ? random.pick(["/", "/api", "/apis", "/openapi/v3", "/version", "/plumbline/v1/problems", `/${encoded(random)}`])
         : pathOf(random, collection);
       const { status, text } = await send(method, path, headers, body);
-      // A Status of our own making for what went wrong is 500, and no request may cause one.
+      // An internal error is a Status with code 500; no request may cause one.
       if (status >= 500 && status !== 504)
         throw new Error(
           `${method} ${path} ${JSON.stringify(headers)} ${body?.toString("latin1").slice(0, 300)}: ${status} ${text.slice(0, 300)}`,

@@ -23,7 +23,7 @@ export async function fuzz(
   const lane = async () => {
     for (let nth = next++; nth < count; nth = next++) {
       const seed = SEED * 1_000_003 + nth;
-      // In-process inputs would otherwise never let anybody else have a turn, and no stall could be measured.
+      // Otherwise in-process inputs never yield to the event loop, and a stall cannot be measured.
       await setImmediate();
       try {
         await send(new Random(seed), nth);

@@ -42,7 +42,7 @@ afterAll(async () => {
   await namespaces.remove();
 });
 
-/** In userspace, since not every kernel has its module; what is asked of its database is the same. */
+/** In userspace, since not every kernel has the module; the requests to the database are the same. */
 async function startOvs(): Promise<void> {
   const database = join(directory, "conf.db");
   execFileSync("ovsdb-tool", ["create", database, "/usr/share/openvswitch/vswitch.ovsschema"]);
@@ -80,7 +80,7 @@ test("a veth becomes a port of a bridge, is restored, and leaves the bridge unch
     await using pass = await LinkApplier.open(node, signal);
     expect(await pass.apply([attached, far])).toEqual({ changed: 1 });
     expect(ports()).toBe("host-100");
-    // The kernel does not show a port of userspace as one, so somebody who asks for no bridge at all is not looked up there.
+    // The kernel does not show a userspace port as one, so a link without a wanted bridge is not looked up.
     expect(await pass.remove([near, { netns: "host", name: "br-ovs" }])).toEqual({ changed: 2 });
   }
   expect(ports()).toBe("");

@@ -76,7 +76,7 @@ function addForeign({ host, router }: Namespaces): void {
     ip(
       name,
       "link add foreign-br address 02:00:00:00:00:99 type bridge",
-      // Otherwise it would have an address more as soon as somebody's port is up.
+      // Otherwise it gets another address when a foreign port comes up.
       "link set foreign-br addrgenmode none",
       "link add foreign-a type veth peer name foreign-b",
       "link set foreign-a master foreign-br",
@@ -103,7 +103,7 @@ function readKernel(namespaces: Namespaces): Kernel {
 
 const isForeign = ({ ifname }: PrintedLink) => /^(?:foreign|vni900|lo$)/.test(ifname);
 
-/** Without what changes when somebody's port comes and goes. */
+/** Without the fields that change with a foreign port. */
 function foreign({ host, router }: Kernel): unknown {
   return [...host, ...router].filter(isForeign).map(({ ifindex, ifname, ifalias, master, mtu, address, flags, linkinfo, addr_info }) => {
     const addresses = addr_info.map(({ local, prefixlen }) => `${local}/${prefixlen}`);

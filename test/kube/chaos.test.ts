@@ -90,7 +90,7 @@ async function burst(cycle: number, client: KubeClient, revision: Revision): Pro
   await Promise.all(writes);
 }
 
-/** Creates, changes and deletes its sources until told to stop. An answer that did not come is no answer: it looks no further. */
+/** Creates, changes and deletes its sources until it is stopped. It does not check a write whose answer was lost. */
 async function write(writer: number, client: KubeClient, revision: Revision, signal: AbortSignal): Promise<void> {
   const configMaps = client.resource(ConfigMap);
   const random = chance(writer + 1);

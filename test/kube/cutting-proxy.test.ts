@@ -68,7 +68,7 @@ class Writer {
   }
 }
 
-/** Follows the changes as a subscriber and holds every one against what it was told before. */
+/** Subscribes to the changes and compares each with the earlier ones. */
 class Follower {
   readonly objects = new Map<string, ConfigMap>();
   readonly illegal: string[] = [];

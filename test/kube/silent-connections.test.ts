@@ -75,7 +75,7 @@ beforeAll(async () => {
 });
 afterAll(() => stopping.disposeAsync());
 
-/** Who neither says anything nor hangs up, whatever he is told. */
+/** Never answers and never closes the connection. */
 async function open(port: number, text = ""): Promise<Socket> {
   const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
   socket.on("error", () => undefined);

@@ -169,7 +169,7 @@ test("an outage of the API server that is longer than the Lease duration marks n
   });
 });
 
-/** What speakers of these nodes have reported, and from then on what becomes of it. */
+/** The reports of speakers on these nodes, kept up to date. */
 async function speakerReports({ onTestFinished }: TestContext, it: Membership, nodes: readonly string[]): Promise<Map<string, string[]>> {
   const states = it.client.resource(ConfigurationState);
   for (const node of nodes) {

@@ -54,7 +54,7 @@ function noHost(): never {
   throw new TypeError("a fault of configuration needs no host");
 }
 
-/** What somebody wrote into every object. */
+/** The fields that the test writes into every object. */
 async function objects({ client }: CommandLineServer): Promise<Record<string, unknown>> {
   const { signal } = new AbortController();
   const lists = await Promise.all(

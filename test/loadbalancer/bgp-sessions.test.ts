@@ -95,7 +95,7 @@ exit
   const withoutReset = async (what: () => Promise<void>) => {
     const before = [await session(near, FAR), await session(far, NEAR)];
     await what();
-    // A session that is to be reset is reset soon, not at once.
+    // FRR resets a session soon, not at once.
     await sleep(2_000);
     const after = [await session(near, FAR), await session(far, NEAR)];
     expect(after).toMatchObject(before.map(({ established }) => ({ state: "Established", established })));

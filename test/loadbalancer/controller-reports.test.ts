@@ -217,7 +217,7 @@ test("writes nothing while nothing relevant changes, nor after a restart of the 
   controller = cluster.controller("controller");
   await quiet();
   const writesAfter = (await cluster.writes("controller")).slice(ended);
-  // What is refused is told once to each process.
+  // Each process reports a rejection once.
   expect(writesAfter.filter((write) => !write.includes("events/"))).toEqual([]);
   await cluster.client.resource(Service).delete({ name: "pending", namespace: "shop" }, { signal });
 });

@@ -99,7 +99,7 @@ const sinceOf = async (name: string) => (await sessionOf(name))?.since;
 const redSays = (line: string) => host("red").do(["vtysh", "-c", "configure terminal", "-c", "router bgp 64512", "-c", line]);
 const announceTo = (peers: readonly string[] | null) =>
   api.client.resource(BGPAdvertisement).patch({ name: "ad", namespace: METALLB_NAMESPACE }, { spec: { peers } }, { signal });
-/** What the node says to have told the router in its VRF red. */
+/** The routes that the node sent to the router in VRF red. */
 const advertisedInRed = () =>
   host("node1").do(["vtysh", "-N", "plumbline-lb", "-c", "show bgp vrf red ipv4 unicast neighbors 10.255.0.2 advertised-routes"]);
 const heardBy = async (vrf: string) => (await host(vrf).do(["vtysh", "-c", "show bgp ipv4 unicast json"])).includes('"10.20.0.0/32"');

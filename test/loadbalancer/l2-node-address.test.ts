@@ -19,7 +19,7 @@ const LEASE_S = 3;
 let nodeAddress: string;
 beforeAll(async () => void (nodeAddress = await nodeAddressBinary(progressOn(process.stderr))));
 
-/** What kubelet, k3s, flannel and Calico would take for the node's address, from now on; each answer that was ever given. */
+/** All addresses that kubelet, k3s, flannel and Calico choose for the node from now on. */
 async function chosenOn(segment: Segment, station: Station): Promise<Set<string>> {
   ip(station.netns, "route add ::/0 via 2001:db8::fe dev eth0");
   const chosen = new Set<string>();

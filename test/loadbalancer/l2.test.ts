@@ -242,7 +242,7 @@ test.concurrent("addresses of a stopped agent stay until its successor knows tha
   await a.is(VIP, "holding");
   await a.stop();
   const again = segment.start("a");
-  // Refreshed before anybody has said what is wanted: with or without the API.
+  // Refreshed before the wanted addresses are known, with or without the API.
   await vi.waitUntil(() => (addressOf(a.station, VIP)?.valid_life_time ?? 0) <= 25, { timeout: 60_000 });
   expect(addressOf(a.station, VIP)).toBeDefined();
   again.want({ address: VIP, candidates: ["b", "a"] });

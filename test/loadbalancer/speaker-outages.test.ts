@@ -15,7 +15,7 @@ import type { Condition, Kind, KubeObject } from "../../src/api/kind.ts";
 import { startController } from "../support/controller.ts";
 import { eventually, METALLB, SpeakerCluster } from "../support/speaker-cluster.ts";
 
-// What goes on without the agent, without FRR and without the API server, and what is said of it meanwhile.
+// What works without the agent, without FRR and without the API server, and what is reported meanwhile.
 
 type Reported = KubeObject & { status?: { conditions?: Condition[] } };
 type Reference = [Kind<Reported>, string, string];

@@ -208,7 +208,7 @@ test("a line that FRR rejects fails its resource with FRR's message, and the res
 
 test("irrelevant changes cause no write: heartbeats of nodes, statuses of pools, other Secrets and namespaces", async () => {
   await bothSay("Valid", "Valid");
-  // Sessions are told of a moment after FRR has them.
+  // A session is reported a moment after FRR has it.
   await cluster.atRest();
   expect(
     await cluster.writesDuring(async () => {

@@ -133,7 +133,7 @@ test("a preferred node takes over, and returns the address when it is no longer 
 test("when the agent of the elected node stops, the other takes over address and status, and returns both", async () => {
   const gone = cluster.nodes.find(({ name }) => name === elected);
   await gone?.stopAgent();
-  // What a killed agent leaves, the kernel drops; one that was told to end leaves it for two minutes.
+  // The kernel drops the addresses of a killed agent; an agent that ends keeps them for two minutes.
   await gone?.ip("addr", "del", "192.168.50.200/32", "dev", "plumbline-vip");
   await cluster.setMembers([other(elected)]);
   await isOwned("web", "192.168.50.200", other(elected));

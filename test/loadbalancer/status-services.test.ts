@@ -52,7 +52,7 @@ test("a Service is announced to all peers from every node, and each node reports
 });
 
 test("an unknown peer name in the advertisement changes nothing", async () => {
-  // Sessions are told of a moment after FRR has them.
+  // A session is reported a moment after FRR has it.
   await cluster.atRest();
   const name = () => cluster.patch(BGPAdvertisement, "ad", { spec: { peers: ["tor", "silent", "nobody"] } });
   expect(await cluster.writesDuring(name, 1_500, 2)).toEqual([

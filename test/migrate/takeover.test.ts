@@ -84,7 +84,7 @@ async function comings(node: SpeakerNode): Promise<number> {
   return Object.values(neighbors)[0]?.connectionsEstablished ?? 0;
 }
 
-/** Every time that the kernel of the router was told to forget the prefix. */
+/** The times at which the router's kernel lost the prefix. */
 class Losses {
   readonly lines: string[] = [];
   readonly #monitor: ChildProcess;

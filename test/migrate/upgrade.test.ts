@@ -73,7 +73,7 @@ function hasRequired({ spec: { neighbors = [], hostsession } = {} }: { readonly 
   return isComplete && (hostsession === undefined || hostsession.hostasn !== undefined);
 }
 
-/** Objects of the kind that are valid in both versions, whatever stands in them. */
+/** Random objects of the kind that are valid in both versions. */
 function someOf(kind: CustomKind): KubeObject[] {
   const objectOf = (name: string, parts: unknown): KubeObject => ({
     ...(parts as object),

@@ -190,7 +190,7 @@ test("an old object edited onto the value of a newer, applied one does not affec
   expect(await decided(running)).toEqual({ old: "kept 100", new: "current 200" });
   expect(Object.keys(await claims("old"))).toEqual(["vni/100", "vni/200"]);
 
-  // The newer one goes: the old one has what it asked for, and lets go of what it had.
+  // The newer one is deleted: the older one gets its new value and releases the previous one.
   await l2vnis().delete({ name: "new", namespace: routers }, { signal });
   expect(await decided({ old: running.old })).toEqual({ old: "current 200", third: "current 100" });
   await reported([

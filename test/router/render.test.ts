@@ -15,7 +15,7 @@ const signal = AbortSignal.timeout(10 * 60_000);
 /** What FRR says of itself and of the machine. */
 const FRRS_OWN = /^(frr (version|defaults) |hostname |no ip(v6)? forwarding$)/;
 
-/** Every line with the contexts it stands in. */
+/** Every line with its contexts. */
 function paths(lines: readonly ConfigLine[], path: readonly string[] = []): string[] {
   return lines
     .filter(({ line }) => !FRRS_OWN.test(line))

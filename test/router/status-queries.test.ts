@@ -103,7 +103,7 @@ async function reportAll(): Promise<void> {
   await ended;
 }
 
-/** Runs a line of the spec as it stands there. */
+/** Runs a line of the spec unchanged. */
 async function shell(line: string): Promise<string> {
   const env = { ...process.env, KUBECONFIG: kubeconfig };
   return (await promisify(execFile)("bash", ["-c", `set -euo pipefail; kubectl() { ${kubectl} "$@"; }; ${line}`], { env })).stdout;

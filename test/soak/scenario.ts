@@ -12,7 +12,7 @@ export const SEED = Number(
   process.env["PLUMBLINE_SOAK_SEED"] ?? (process.env["PLUMBLINE_SOAK_MINUTES"] === undefined ? 9 : Date.now() % 1_000_000),
 );
 
-/** Something that breaks on a node, and is fixed again when it was told of; and what somebody changes meanwhile, if anything. */
+/** A fault on a node, which is fixed after it was reported, and perhaps a change meanwhile. */
 export interface Move {
   readonly fault: string;
   readonly node: NodeName;

@@ -22,7 +22,7 @@ type Pair = readonly [ModelSite, ModelSite];
 
 interface Step {
   readonly of: 0 | 1;
-  /** Mostly it does its work; now and then it is told to turn round, or dies. */
+  /** Usually it does its work; sometimes its role changes, or it dies. */
   readonly what: "work" | "flip" | "crash" | "cut";
   readonly choice: number;
 }

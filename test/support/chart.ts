@@ -7,7 +7,7 @@ import { progressOn } from "../../lab/progress.ts";
 
 export const CHART = join(import.meta.dirname, "../../deploy/chart");
 
-/** Each is what somebody would install. */
+/** Typical sets of values. */
 export const VARIATIONS: readonly (readonly [string, Readonly<Record<string, unknown>>])[] = [
   ["as it is", {}],
   ["without a router", { "router.enabled": false }],

@@ -212,7 +212,7 @@ export class PolicyWatch {
     }
   }
 
-  /** Until the policy is where this generation of it wants it, and let go of. */
+  /** Waits until the switch of this generation is complete and the finalizer is removed. */
   async complete(namespace: string, generation: number, onStatus?: (status: FailoverStatus) => void): Promise<FailoverStatus> {
     const { status = {} } = await this.until(namespace, (policy) => isComplete(policy, generation), onStatus);
     return status;
@@ -237,7 +237,7 @@ function isComplete({ metadata, status = {} }: FailoverPolicy, generation: numbe
   return isTrue && metadata.generation === generation && status.observedGeneration === generation && !metadata.finalizers?.length;
 }
 
-/** Changes what is wanted. Returns the generation that wants it. */
+/** Changes the spec. Returns its generation. */
 export async function want(client: KubeClient, namespace: string, spec: Partial<FailoverPolicy["spec"]>): Promise<number> {
   const { metadata } = await client.resource(FailoverPolicy).patch({ name: "site", namespace }, { spec }, { signal });
   return metadata.generation ?? 0;

@@ -179,7 +179,7 @@ export class MovingApplication {
     return ms;
   }
 
-  /** As somebody does who changes their mind: somewhere on the way, and then all the way as before. */
+  /** Requests a switch and reverts it in the middle. */
   async #turnBack(from: SiteName, to: SiteName): Promise<void> {
     await this.#askBoth(from, to);
     await sleep(this.#random.int(20_000));

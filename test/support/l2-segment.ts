@@ -112,7 +112,7 @@ export class Segment implements AsyncDisposable {
     return this.#spawn(["ip", "netns", "exec", netns, ...command]).stdout;
   }
 
-  /** Sends datagrams from a machine: each is told its source, its destination and its bytes. */
+  /** Sends datagrams from a machine, each with its source, destination and bytes. */
   sender({ netns }: Station): Sender {
     return new Sender(this.#spawn(["ip", "netns", "exec", netns, PYTHON, script("send-datagrams"), "7947"]));
   }
@@ -237,7 +237,7 @@ export class L2Node {
     return this.#first(find, ({ states }) => `${JSON.stringify(states[address])} for ${address}, not ${state}`);
   }
 
-  /** Of those it has been told to share addresses with. */
+  /** The nodes it shares addresses with. */
   async hearsAll(): Promise<void> {
     await this.until(({ states, unheard }) => Object.keys(states).length > 0 && unheard.length === 0);
   }

@@ -93,7 +93,7 @@ export class TestLab {
     await this.#lab.api.client.resource(kindOf(kind)).delete({ name, namespace: ROUTER_NAMESPACE }, { signal: this.#signal });
   }
 
-  /** Removes what stands on the Underlay, and waits until the nodes have nothing else. */
+  /** Removes all resources except the Underlay, and waits until the nodes have removed them. */
   async clear(): Promise<void> {
     for (const kind of ["RawFRRConfig", "L3Passthrough", "L3VNI", "L2VNI"]) {
       const resource = this.#lab.api.client.resource(kindOf(kind));

@@ -71,7 +71,7 @@ export class RouterNode {
     await run("ip", "-n", this.neighbor, "link", "set", "eth1", "up");
   }
 
-  /** `ip` in the namespace that stands for the machine's own. */
+  /** `ip` in the namespace that plays the machine's own. */
   host(...args: string[]): Promise<string> {
     return run("ip", "-n", this.hostOptions.hostNetns, ...args);
   }

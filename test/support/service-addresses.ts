@@ -42,7 +42,7 @@ export class AddressHistory {
     return this.#overlaps;
   }
 
-  /** Asks on the wire, once a second from now on, who has an address. */
+  /** Sends a request for an address once a second from now on. */
   ask(address: string): void {
     const arping = this.#lab.host("client").start(["arping", "-b", "-I", ACCESS_LINK, address]);
     this.#listening.push(arping);

@@ -219,7 +219,7 @@ export class SpeakerCluster {
     return (await this.writes()).slice(before.length);
   }
 
-  /** All that was to be reported of what has happened is. */
+  /** Resolves when everything that happened is reported. */
   async atRest(): Promise<void> {
     await eventually(async () => {
       const writes = await this.writesDuring(() => Promise.resolve(), 4_000);

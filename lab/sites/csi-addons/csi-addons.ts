@@ -38,9 +38,9 @@ interface CsiAddonsOptions {
   /** Which of the storage's sites this cluster is. */
   site: string;
   storage: ReplicatedStorage;
-  /** How often the last sync time of a primary is read, as `30s`; every hour unless told otherwise. */
+  /** How often the last sync time of a primary is read, as `30s`; default: every hour. */
   refresh?: string;
-  /** Whether a demotion asks first who has the volume, to record it as damage; two reads. */
+  /** Whether a demotion first reads who has the volume, to record damage; two reads. */
   inspects: boolean;
 }
 

@@ -56,7 +56,7 @@ export class Conforming {
     await this.#stop();
   }
 
-  /** A namespace that nobody else uses. */
+  /** A namespace for this test only. */
   async namespace(): Promise<string> {
     const name = `suite-${++this.#namespaces}`;
     await this.client.resource(Namespace).create({ metadata: { name } }, { signal: AbortSignal.timeout(10_000) });

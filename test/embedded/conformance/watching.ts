@@ -88,7 +88,7 @@ export function watching(server: () => Conforming): void {
         "ADDED other",
         "DELETED other",
       ]);
-      // What is told of an object that left is its last form that was still selected.
+      // The event for an object that left the selection has its last selected form.
       expect(events[1]?.object.metadata["labels"]).toEqual({ app: "x", more: "1" });
     });
   });

@@ -13,7 +13,7 @@ import { NODES } from "../../support/nodes.ts";
 
 const VALID = ["controller Valid", ...NODES.map((node) => `speaker-${node} Valid`)];
 
-/** What the load balancer is for, and how its configuration is told to be. */
+/** Announcing Services, and the reported state of the configuration. */
 export function announcingTests(lab: () => ServiceLab): void {
   beforeAll(async () => {
     await lab().whole();

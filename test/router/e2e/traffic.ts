@@ -31,7 +31,7 @@ spec:
 `;
 }
 
-/** What the lab is for: routes and packets from node to node. */
+/** Routes and packets from node to node. */
 export function trafficTests(lab: () => TestLab): void {
   beforeAll(async () => {
     await lab().clear();

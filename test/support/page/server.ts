@@ -27,7 +27,7 @@ export class PageServer implements AsyncDisposable {
   fixture: PageFixture;
   /** What one must log in with; none: everyone may look. */
   token: string | undefined;
-  /** Whether a reader who comes back is told only what he has missed, which is nothing. */
+  /** Whether a reader that reconnects gets only the events it has missed, here none. */
   resumes = false;
   /** What streams were asked for, with the id that they wanted to go on from. */
   readonly streams: { readonly query: string; readonly resumed: string | undefined }[] = [];
