@@ -10,7 +10,6 @@ interface StepDone {
   readonly seconds: number;
 }
 
-/** Events and measurements of a status change. */
 export interface StatusChanges {
   readonly events: readonly EventText[];
   readonly steps: readonly StepDone[];

@@ -145,7 +145,6 @@ export class ConfigSet implements Iterable<ConfigEntry> {
   }
 }
 
-/** The lines of each slot. */
 class Slots {
   readonly daemons = new Set<string>();
   readonly #holders = new Map<string, Set<ConfigEntry>>();

@@ -1,7 +1,6 @@
 import { list, members, number, read, record, text, type UnparsedAnswer } from "./show-json.ts";
 import type { FrrClient } from "./client.ts";
 
-/** A neighbor of BGP in one VRF. */
 export interface Session {
   readonly vrf: string;
   readonly neighbor: string;

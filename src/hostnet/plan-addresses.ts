@@ -10,7 +10,6 @@ export interface AddressPlan {
   readonly add: readonly string[];
   /** Existing IPv6 addresses that are lost when the link joins a VRF. */
   readonly restore: readonly string[];
-  /** The addresses afterwards. */
   readonly after: readonly LinkAddress[];
 }
 

@@ -1,7 +1,6 @@
 import { readdir, rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";
 
-/** A part of an uninstall. */
 export interface Removal {
   /** `Delete link vni100 in network namespace perouter` */
   readonly says: readonly string[];

@@ -46,7 +46,6 @@ export interface SpeakerOptions {
   /** Plumbline's namespace. */
   systemNamespace: string;
   lbClass?: string;
-  /** Whether excluded nodes announce nevertheless. */
   ignoreExclude: boolean;
   memory: SpeakerStateStore;
   drivers(callbacks: SpeakerCallbacks): SpeakerBackends;
@@ -59,7 +58,6 @@ export interface SpeakerCallbacks {
   /** Whether the agent of the node is alive, by the controller. */
   isMember(node: string): boolean;
   readonly keys: Pick<CandidateKeys, "of" | "shared">;
-  /** The state of a session has changed. */
   onSessions(): void;
   /** FRR was restarted, or no longer answers. */
   onRestart(): void;

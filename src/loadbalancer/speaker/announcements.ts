@@ -17,13 +17,11 @@ export interface L2Candidate {
   readonly interfaces?: readonly string[];
 }
 
-/** The changed parts of a decision. */
 export interface AnnouncementChange {
   readonly bgp: boolean;
   readonly l2: boolean;
 }
 
-/** Services that a change may concern. */
 export interface AffectedServices {
   readonly services: Iterable<string>;
   readonly what: "all" | "l2";

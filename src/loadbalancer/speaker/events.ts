@@ -10,7 +10,6 @@ import { joinFirst } from "../../util/text.ts";
 interface Options {
   node: string;
   events: Pick<EventRecorder, "record">;
-  /** The ConfigurationState of this node. */
   state: () => KubeObject;
 }
 
@@ -55,7 +54,6 @@ export class SpeakerEvents {
     this.#rejected.delete(key);
   }
 
-  /** An address cannot be announced. */
   announceFailed(key: string, uid: string, states: readonly AddressState[]): void {
     const problem = states.flatMap((state) => (state.is === "failed" ? [state.message] : [])).join("; ");
     if (problem === (this.#rejected.get(key) ?? "")) return;

@@ -227,7 +227,6 @@ export class Speaker {
     this.#options.drivers.l2.candidates.remember(this.#heartbeats);
   }
 
-  /** Reports the result of the configuration. */
   publish(): void {
     const { reports, memory, speakerEvents: events } = this.#options;
     events.memory(memory.problem);

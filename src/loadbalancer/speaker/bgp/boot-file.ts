@@ -14,7 +14,6 @@ export class BootFile {
     this.#write = write;
   }
 
-  /** Whether the last write failed. */
   get hasFailed(): boolean {
     return this.#failure !== undefined;
   }

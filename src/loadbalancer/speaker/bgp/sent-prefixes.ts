@@ -23,7 +23,6 @@ interface Known {
   againAt: number;
   /** Reads in a row that found something missing. */
   reads: number;
-  /** Since when each prefix is missing. */
   missingSince: ReadonlyMap<string, number>;
   result?: SessionPrefixes;
 }

@@ -42,7 +42,6 @@ const DAEMONS = ["zebra", "bgpd", "bfdd"];
 /** BFD counters are read in one of so many polls. */
 const BFD_EVERY = 10;
 
-/** Polls FRR's sessions every second. */
 export class SessionPoller implements Runnable {
   readonly name = "speaker sessions";
   readonly #router: SessionPollerOptions["router"];

@@ -23,7 +23,6 @@ export interface L2ApplyDeps {
   readonly isConfigured: () => boolean;
   /** The machine was paused, so that frames were not answered for a while. */
   readonly onPause: () => void;
-  /** Addresses were removed from the links. */
   readonly onReleased: () => void;
   readonly onChange: () => void;
 }

@@ -38,7 +38,6 @@ export interface PacketSocketEvents {
   onLapse(): void;
   /** Only from addresses that are listened to. */
   onDatagram(bytes: Buffer, from: string): void;
-  /** A frame could not be sent. */
   onFailed(device: string, reason: string): void;
 }
 
