@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { SampleKind } from "../../../test/api/fixtures.ts";
 import { defineKind, type CustomKind } from "../define-kind.ts";
+import { NetworkUnderlay } from "../network/underlay.ts";
 import { L3VNI } from "../openpe/l3vni.ts";
 import { RouterNodeConfigurationStatus } from "../openpe/router-node-configuration-status.ts";
 import { rule } from "../rule.ts";
@@ -199,4 +200,25 @@ test("a rule that fails on an accepted old error rejects instead of throwing", (
   expect(problems(Pair, { spec: { pair: {}, lit: true } }, { old: { spec: { pair: {} } } })).toEqual([
     "spec.pair: Invalid value: size only grows",
   ]);
+});
+
+test.each([
+  { type: "NetworkDevice" },
+  { type: "CNIDevice" },
+  { type: "NetworkDevice", cniDevice: { type: "RawConfig", rawConfig: {} } },
+  {
+    type: "NetworkDevice",
+    networkDevice: { interfaceName: "eth1" },
+    cniDevice: { type: "RawConfig", rawConfig: {} },
+  },
+])("an interface of an Underlay has the field of its type and no other: %j", (one) => {
+  const spec = { asn: 64_514, neighbors: [{ asn: 64_512, address: "192.0.2.1" }], interfaces: [one] };
+  expect(problems(NetworkUnderlay, { spec }).map((problem) => problem.split(": ").at(-1))).toEqual([
+    "type NetworkDevice allows only networkDevice, type CNIDevice only cniDevice",
+  ]);
+});
+
+test("an interface of an Underlay with the field of its type is valid", () => {
+  const interfaces = [{ type: "NetworkDevice", networkDevice: { interfaceName: "eth1" } }];
+  expect(problems(NetworkUnderlay, { spec: { asn: 64_514, neighbors: [{ asn: 64_512, address: "192.0.2.1" }], interfaces } })).toEqual([]);
 });
