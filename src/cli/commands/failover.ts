@@ -54,8 +54,8 @@ function configureDrill(command: Command): void {
       "after",
       `
 Copies the policy and the objects it manages into two clusters on this machine, switches to the second one and back, and removes the clusters. Writes
-nothing to the cluster it copies from. Controllers, scheduler, claims and csi-addons are real; pods end at the end of their grace period. Storage and
-Flux are simulated and take a second or two. Exit 1 when one of the two switches does not complete.
+nothing to the cluster it copies from. Controllers, scheduler, claims, csi-addons and Flux are real. Pods end at the end of their grace period. The
+storage is simulated: a copy takes two seconds. Exit 1 when one of the two switches does not complete.
 
 Examples:
   plumbline failover drill shop -n shop

@@ -58,7 +58,7 @@ function leftOvers({ configMaps, secrets }: Inventory): MigrationDifference[] {
           secret,
           "",
           "Unused",
-          "Plumbline does not use memberlist: the controller publishes which agents are alive and makes the key of their heartbeats",
+          "Plumbline does not use memberlist: the controller publishes which agents are alive and the keys of their heartbeats",
         ),
       ),
   ];

@@ -79,7 +79,7 @@ export class Heartbeats {
     );
   }
 
-  /** Whether this node does. */
+  /** Whether this node is the one that announces the address. */
   announces(candidates: readonly string[], address: Address): boolean {
     return announcingNode(candidates, this.eligible(candidates, [address])) === this.#options.node;
   }
