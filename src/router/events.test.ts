@@ -94,7 +94,7 @@ test("after an FRR restart, a repaired link gets an Event and restored lines do 
 test("a foreign object gets one Event when it appears", () => {
   const rule = { object: "rule", netns: "router", text: "5: from all blackhole" } as const;
   const qdisc = { object: "qdisc", netns: "host", link: "host-110", text: "qdisc netem 1: dev host-110 root loss 9%" } as const;
-  const text = 'Node n1: may block packets: tc "qdisc netem 1: dev host-110 root loss 9%" in the host\'s namespace';
+  const text = 'Node n1: foreign objects may block packets: tc "qdisc netem 1: dev host-110 root loss 9%" in the host\'s namespace';
   expect(foreignEvents([rule], [rule, qdisc], "n1")).toEqual([
     { about: "status", text: { type: "Warning", reason: "ForeignObjects", message: text } },
   ]);

@@ -79,7 +79,9 @@ export function knownForeign(status: RouterNodeConfigurationStatus["status"]): K
 export function foreignEvents(before: readonly KnownForeign[], now: readonly ForeignObject[], node: string): RouterEvent[] {
   const known = new Set(before.map(describeForeign));
   const added = now.map(describeForeign).filter((text) => !known.has(text));
-  return added.length === 0 ? [] : [aboutStatus("ForeignObjects", `Node ${node}: may block packets: ${joinFirst(added, 5)}`)];
+  return added.length === 0
+    ? []
+    : [aboutStatus("ForeignObjects", `Node ${node}: foreign objects may block packets: ${joinFirst(added, 5)}`)];
 }
 
 /** Events for repaired drift. After a restart of FRR missing lines are expected, missing links are not. */
