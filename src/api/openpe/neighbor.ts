@@ -105,7 +105,7 @@ export const neighbor = s.object(
     bfd: s.optional(bfd),
     addressFamilies: s.optional(
       s.listMap(["type"], addressFamily, {
-        doc: "The address families of the session, exactly these. Default: unicast of the session's own family, and evpn if the Underlay has a VTEP.",
+        doc: "The address families of the session, exactly these. Default: unicast of the session's own family, in v0.2 also of the VTEPs and of the L3Passthrough, and evpn if the Underlay has VTEPs.",
         maxItems: 4,
       }),
     ),
