@@ -3,6 +3,7 @@ import type { Underlay } from "../../api/openpe/underlay.ts";
 import type { ConfigLine } from "../../frr/fragment.ts";
 import { readObjects, type StoredObjects } from "../dialects/read-objects.ts";
 import { plan } from "../plan.ts";
+import { previewNode } from "../preview.ts";
 import { hostSession, l2vni, observed, passthrough, underlay } from "../testing/fixtures.ts";
 
 type Spec = Underlay["spec"];
@@ -54,6 +55,19 @@ test.each<[string, Spec, Partial<StoredObjects>, string]>([
   const [neighbor] = spec.neighbors ?? [];
   const name = neighbor?.address ?? neighbor?.interface ?? "";
   expect(familiesOf(spec, more)).toEqual(expected.split(", ").map((family) => `${name} ${family}`));
+});
+
+test("an internal neighbor gets us as next hop of IP routes, and the VTEP of each EVPN route unchanged", () => {
+  const neighbors = [{ asn: 64514, address: "192.168.11.3" }];
+  const { frr } = previewNode(observed({ underlays: [underlay("fabric", { neighbors })] }));
+  expect(frr.split("\n").filter((line) => line.includes("address-family ") || line.includes("192.168.11.3"))).toEqual([
+    " neighbor 192.168.11.3 remote-as 64514",
+    " address-family ipv4 unicast",
+    "  neighbor 192.168.11.3 activate",
+    "  neighbor 192.168.11.3 next-hop-self force",
+    " address-family l2vpn evpn",
+    "  neighbor 192.168.11.3 activate",
+  ]);
 });
 
 test("a VNI does not change the families of a session, which would reset it", () => {

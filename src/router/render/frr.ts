@@ -43,7 +43,7 @@ export function underlayFragment(owner: string, { spec, routerId, announcedVtep,
   const neighbors = spec.neighbors ?? [];
   const families = new Map(neighbors.map((one) => [one, familiesOf(one, spec, unicast)]));
   const inFamily = (family: NeighborFamily) =>
-    neighbors.filter((one) => families.get(one)?.has(family)).flatMap((one) => fabricNeighborInFamily(one, spec.asn));
+    neighbors.filter((one) => families.get(one)?.has(family)).flatMap((one) => fabricNeighborInFamily(one, family, spec.asn));
   const evpn = spec.evpn ? [...inFamily("evpn"), { line: "advertise-all-vni" }] : inFamily("evpn");
   const profiles = neighbors.flatMap(bfdProfile);
   return {
@@ -134,10 +134,14 @@ function fabricNeighbor(
   });
 }
 
-/** An external neighbor may send back what carries our own AS number; to an internal one we are the way to what the hosts announce. */
-function fabricNeighborInFamily(neighbor: NeighborSpec, ownAsn: number): ConfigLine[] {
+/**
+ * An external neighbor may send back what carries our own AS number; to an internal one we are the way to what the hosts announce. The next hop of an EVPN route is the VTEP
+ * that its tunnel ends at, which stays.
+ */
+function fabricNeighborInFamily(neighbor: NeighborSpec, family: NeighborFamily, ownAsn: number): ConfigLine[] {
   const isInternal = neighbor.type === "internal" || neighbor.asn === ownAsn;
-  return neighborOptions(peerName(neighbor), ["activate", isInternal ? "next-hop-self force" : "allowas-in"]);
+  const internal = family === "evpn" ? [] : ["next-hop-self force"];
+  return neighborOptions(peerName(neighbor), ["activate", ...(isInternal ? internal : ["allowas-in"])]);
 }
 
 /** The BFD profile of a neighbor that asks for more than plain BFD. */
