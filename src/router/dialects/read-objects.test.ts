@@ -4,8 +4,8 @@ import { describe, expect, test } from "vitest";
 import type { L2VNI } from "../../api/openpe/l2vni.ts";
 import type { Underlay } from "../../api/openpe/underlay.ts";
 import { plan } from "../plan.ts";
-import { readL2VNI, readL3VNI, readObjects, readUnderlay, vrfOfL2VNI } from "./read-objects.ts";
-import { hostSession, l2vni, l3vni, observed, underlay } from "../testing/fixtures.ts";
+import { readL2VNI, readL3VNI, readObjects, readPassthrough, readUnderlay, vrfOfL2VNI } from "./read-objects.ts";
+import { hostSession, l2vni, l3vni, observed, passthrough, rawConfig, underlay } from "../testing/fixtures.ts";
 
 type Spec = Underlay["spec"];
 type Neighbor = NonNullable<Spec["neighbors"]>[number];
@@ -208,6 +208,26 @@ describe("L2VNI", () => {
 
 test("a host session with type is of v0.2", () => {
   const { asn, localcidr } = hostSession();
-  const object = l3vni("red", { vni: 200, vrf: "red", hostsession: { asn, localcidr, hosttype: "internal" } });
-  expect(readL3VNI(object).reading?.api).toBe("v0.2");
+  const hostsession = { asn, localcidr, hosttype: "internal" } as const;
+  expect(readL3VNI(l3vni("red", { vni: 200, vrf: "red", hostsession })).reading?.api).toBe("v0.2");
+  expect(readPassthrough(passthrough("host", hostsession)).reading?.api).toBe("v0.2");
+});
+
+test("an unknown version in the annotation is a failure of each kind", () => {
+  const born = { annotations: { [apiAnnotation]: "v3" } };
+  const objects = readObjects({
+    underlays: [underlay()],
+    l2vnis: [l2vni("web", { vni: 110 }, born)],
+    l3vnis: [l3vni("red", { vni: 200, vrf: "red" }, born)],
+    passthroughs: [passthrough("host", undefined, born)],
+    rawConfigs: [rawConfig("raw", "log syslog", 0, born)],
+  });
+  const { failures } = plan(observed(objects));
+  const field = `metadata.annotations[${apiAnnotation}]`;
+  expect(failures.filter((one) => one.field === field).map(({ kind }) => kind)).toEqual([
+    "L2VNI",
+    "L3VNI",
+    "L3Passthrough",
+    "RawFRRConfig",
+  ]);
 });
