@@ -88,10 +88,7 @@ function hostFamilies(overlay: readonly ResourceStep[]): Family[] {
 function planUnderlay(underlays: readonly RouterCandidate<UnderlaySpec>[], observed: ObservedNode): Root {
   const resolved = resolveConflicts<UnderlaySpec, RouterCandidate<UnderlaySpec>>(underlays, {
     check: (spec, candidate) =>
-      failures("ValidationFailed", candidate, [
-        ...candidate.objectProblems,
-        ...underlayProblems(spec, candidate.annotations, observed, candidate.lastGood?.spec),
-      ]),
+      failures("ValidationFailed", candidate, [...candidate.objectProblems, ...underlayProblems(spec, aboutOf(candidate), observed)]),
     claims: underlayClaims,
     kindOrder,
     now: observed.now,
@@ -123,6 +120,10 @@ function planUnderlay(underlays: readonly RouterCandidate<UnderlaySpec>[], obser
     ...(lastGood && { previous: { lastGood } }),
   });
   return { failures: [...found, ...failures("ValidationFailed", resource, lostNicProblems(spec, name, lost))], stepWith, fabric };
+}
+
+function aboutOf({ annotations, reading, lastGood }: RouterCandidate<UnderlaySpec>) {
+  return { annotations, writtenAs: reading?.writtenAs, live: lastGood?.spec };
 }
 
 function lostNicProblems({ nics = [] }: UnderlaySpec, underlay: string, lost: readonly string[]): FieldProblem[] {

@@ -274,9 +274,10 @@ describe("the VRF of an L2VNI", () => {
   });
 });
 
+const multiHop = (ttl: object) => [{ type: "ebgpMultiHop", ebgpMultiHop: ttl }];
+const device = (interfaceName: string) => ({ type: "NetworkDevice", networkDevice: { interfaceName } });
+
 describe("what a version rejects is listed", () => {
-  const multiHop = (ttl: object) => [{ type: "ebgpMultiHop", ebgpMultiHop: ttl }];
-  const device = (interfaceName: string) => ({ type: "NetworkDevice", networkDevice: { interfaceName } });
   const peer = { asn: 64512, address: "192.168.11.2" };
 
   test.each<[string, Manifest, ApiTarget, object, string[]]>([

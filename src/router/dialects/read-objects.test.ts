@@ -141,6 +141,32 @@ describe("Underlay", () => {
     ]);
   });
 
+  test("messages name and count settings as the object has them", () => {
+    const neighbor = { asn: 64512, address: "192.168.11.2" };
+    const spec: Spec = {
+      asn: 64514,
+      routeridcidr: "10.0.0.0/24",
+      nics: ["eth1"],
+      neighbors: [
+        { ...neighbor, holdTimeSeconds: 2, keepaliveTimeSeconds: 1, connectTimeSeconds: 0, bfd: { minimumTTL: 0 } },
+        { ...neighbor, address: "192.168.11.3", holdTimeSeconds: 9, keepaliveTimeSeconds: 10 },
+        { ...neighbor, address: "192.168.11.5", holdTimeSeconds: 9 },
+        { ...neighbor, address: "192.168.11.6", keepaliveTimeSeconds: 9 },
+        { asn: 64512, interface: "eth1", properties: [{ type: "ebgpMultiHop", ebgpMultiHop: {} }] },
+      ],
+    };
+    const objects = readObjects({ underlays: [{ ...underlay(), spec }], l2vnis: [], l3vnis: [], passthroughs: [], rawConfigs: [] });
+    expect(plan(observed(objects)).failures.map(({ field, message }) => `${field.replace("spec.neighbors", "")}: ${message}`)).toEqual([
+      "[0].bfd.minimumTTL: minimumTTL 0 is not a whole number from 1 to 254",
+      "[0].connectTimeSeconds: connectTimeSeconds 0 must be 1 to 65535",
+      "[0].holdTimeSeconds: holdTimeSeconds 2 must be 0 or 3 to 65535",
+      "[1].keepaliveTimeSeconds: keepaliveTimeSeconds 10 is longer than holdTimeSeconds 9",
+      "[2].keepaliveTimeSeconds: set both holdTimeSeconds and keepaliveTimeSeconds, or neither",
+      "[3].holdTimeSeconds: set both holdTimeSeconds and keepaliveTimeSeconds, or neither",
+      "[4].properties: Neighbor interface eth1 is directly connected; remove properties",
+    ]);
+  });
+
   test("an interface neighbor needs an interface of the Underlay", () => {
     const objects = { underlays: [underlay("fabric", { neighbors: [{ type: "external", interface: "eth7" }] })] };
     expect(plan(observed(objects)).failures.map(({ field, message }) => `${field}: ${message}`)).toEqual([

@@ -139,6 +139,11 @@ function readNeighbor(neighbor: ApiNeighbor, at: string, spellings: Spellings): 
     keepaliveTime: duration("keepaliveTime", keepaliveTime, keepaliveTimeSeconds),
     connectTime: duration("connectTime", connectTime, connectTimeSeconds),
   };
+  // A missing one of the two is missed under the name that belongs to the other.
+  const [inSeconds, inDurations] = [holdTimeSeconds ?? keepaliveTimeSeconds, holdTime ?? keepaliveTime];
+  if (inSeconds !== undefined && inDurations === undefined) {
+    for (const name of ["holdTime", "keepaliveTime"]) spellings.newer(`${at}.${name}Seconds`, `${at}.${name}`);
+  }
   const { ebgpMultiHop, multiHopTtl } = readMultiHop(same.ebgpMultiHop, properties, at, spellings);
   for (const name of ["type", "interface", "addressFamilies"] as const) if (same[name] !== undefined) spellings.newer(`${at}.${name}`);
   same.addressFamilies?.forEach(({ type }, nth) => {
