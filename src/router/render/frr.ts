@@ -230,10 +230,10 @@ export function passthroughFragment(owner: string, { hostsession }: PassthroughS
   };
 }
 
-/** The session is in the fabric's own instance, whose AS number can differ from the one that the host uses. */
+/** The session is in the fabric's own instance, whose AS number can differ from the one that the host uses. A host that starts again is not to wait for two minutes. */
 function passthroughNeighbor(host: string, session: HostSession, asn: number): ConfigLine[] {
   const localAs = session.asn === asn ? [] : [`local-as ${session.asn} no-prepend replace-as`];
-  return neighborOptions(host, [`remote-as ${session.hosttype ?? session.hostasn}`, ...localAs]);
+  return neighborOptions(host, [`remote-as ${session.hosttype ?? session.hostasn}`, ...localAs, "timers connect 5"]);
 }
 
 export function rawFragment(owner: string, { rawConfig }: RawFRRConfig["spec"]): Fragment {
