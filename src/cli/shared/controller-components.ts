@@ -30,7 +30,7 @@ import { addLoadBalancer } from "../../loadbalancer/controller/controller.ts";
 import { speakerReports } from "../../loadbalancer/status/status-kinds.ts";
 import { routerClaims } from "../../router/claims/claims-recorder.ts";
 import { nodeIndexOf, nodeIndexWriter } from "../../router/node-index.ts";
-import { importEvents } from "../../router/import-events.ts";
+import { configurationWarnings } from "../../router/configuration-warnings.ts";
 import { overlayPublisher } from "../../router/overlay-publisher.ts";
 import { unknownRouter } from "../../router/report.ts";
 
@@ -115,7 +115,7 @@ export function addControllerComponents({
     log,
   });
   manager.add(recorder, { leaderOnly: true });
-  manager.add(importEvents({ l3vnis, underlays, events, log }), { leaderOnly: true });
+  manager.add(configurationWarnings({ l3vnis, underlays, events, log }), { leaderOnly: true });
   manager.add(nodeIndexWriter({ client, namespace, nodes, members, log }), { leaderOnly: true });
   manager.add(overlayPublisher({ client, namespace, reports, members, log }), { leaderOnly: true });
   if (options.loadBalancer && speakers) {

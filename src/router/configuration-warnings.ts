@@ -7,7 +7,7 @@ import type { EventRecorder } from "../kube/events/events.ts";
 import type { Log } from "../kube/log.ts";
 import { farImports } from "./validate/imports.ts";
 
-interface ImportEventsOptions {
+interface ConfigurationWarningsOptions {
   /** Of the router's namespace. */
   l3vnis: Pick<Cache<L3VNI>, "list" | "subscribe" | "waitForSync">;
   underlays: Pick<Cache<Underlay>, "list" | "subscribe" | "waitForSync">;
@@ -18,7 +18,7 @@ interface ImportEventsOptions {
 const ALL = "imports";
 
 /** A warning Event on each L3VNI that imports what only other VNIs export, when that begins. */
-export function importEvents({ l3vnis, underlays, events, log }: ImportEventsOptions): Runnable {
+export function configurationWarnings({ l3vnis, underlays, events, log }: ConfigurationWarningsOptions): Runnable {
   let known = new Map<string, string>();
   return controller(ALL, {
     watches: [changesOf(l3vnis, () => [ALL]), changesOf(underlays, () => [ALL])],
