@@ -102,11 +102,12 @@ export function addControllerComponents({
   manager.add(statusCleaner({ ...parts, kinds, leases, budget, ...pods }), { leaderOnly: true });
   const underlays = manager.cache(Underlay, inRouters);
   const l3vnis = manager.cache(L3VNI, inRouters);
+  const l2vnis = manager.cache(L2VNI, inRouters);
   const passthroughs = manager.cache(L3Passthrough, inRouters);
   const recorder = routerClaims({
     client,
     underlays,
-    l2vnis: manager.cache(L2VNI, inRouters),
+    l2vnis,
     l3vnis,
     passthroughs,
     reports,
@@ -115,7 +116,7 @@ export function addControllerComponents({
     log,
   });
   manager.add(recorder, { leaderOnly: true });
-  manager.add(configurationWarnings({ l3vnis, underlays, events, log }), { leaderOnly: true });
+  manager.add(configurationWarnings({ underlays, l2vnis, l3vnis, passthroughs, events, log }), { leaderOnly: true });
   manager.add(nodeIndexWriter({ client, namespace, nodes, members, log }), { leaderOnly: true });
   manager.add(overlayPublisher({ client, namespace, reports, members, log }), { leaderOnly: true });
   if (options.loadBalancer && speakers) {

@@ -178,8 +178,8 @@ export function readL2VNI(object: L2VNI): RouterObject<L2VNISpec> {
 }
 
 /** Read as v0.1 although other objects are of v0.2, where they would be in no VRF. */
-export function unclearL2VNIs({ underlays, l2vnis, l3vnis }: RouterObjects): RouterObject<L2VNISpec>[] {
-  if (![...underlays, ...l2vnis, ...l3vnis].some(({ reading }) => reading?.api === "v0.2")) return [];
+export function unclearL2VNIs({ underlays, l2vnis, l3vnis, passthroughs }: RouterObjects): RouterObject<L2VNISpec>[] {
+  if (![...underlays, ...l2vnis, ...l3vnis, ...passthroughs].some(({ reading }) => reading?.api === "v0.2")) return [];
   return l2vnis.filter(
     ({ metadata, spec, reading }) => !spec.vrf && reading?.api === "v0.1" && metadata.annotations?.[apiAnnotation] === undefined,
   );
