@@ -1,6 +1,6 @@
 import { defineKind, type Stored } from "../define-kind.ts";
 import { nodeSelector } from "../openpe/node-selector.ts";
-import { rule } from "../rule.ts";
+import { oneOfEachFamily, rule } from "../rule.ts";
 import { s } from "../schema.ts";
 import { AGE, claimsStatus, NETWORK, underlayAddressFamily, vni, vxlanPort } from "./fields.ts";
 
@@ -90,6 +90,7 @@ export const NetworkL2VNI = defineKind({
         s.list(s.string({ doc: "An address with the length of its subnet, such as 192.0.2.1/24.", maxLength: 64 }), {
           doc: "The gateway of the broadcast domain, the same on every node: at most one IPv4 and one IPv6 address. Immutable: delete and recreate the object to change it.",
           maxItems: 2,
+          rules: [oneOfEachFamily("gatewayIPs")],
         }),
       ),
       nodeSelector: s.optional(nodeSelector()),

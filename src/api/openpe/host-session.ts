@@ -30,6 +30,11 @@ export function hostSession() {
           doc: "The prefixes of the link between router and host, at least one. The router's end has the first address on every node; the host's end has a different address on each node. Immutable: delete and recreate the object to change it.",
           rules: [
             rule({
+              cel: "has(self.ipv4) || has(self.ipv6)",
+              message: "at least one of ipv4 and ipv6 must be set",
+              check: (self) => self.ipv4 !== undefined || self.ipv6 !== undefined,
+            }),
+            rule({
               cel: "self == oldSelf",
               message: "localcidr is immutable; delete and recreate the object to change it",
               transition: (self, oldSelf) => self.ipv4 === oldSelf.ipv4 && self.ipv6 === oldSelf.ipv6,
@@ -50,4 +55,13 @@ export function hostSession() {
       ],
     },
   );
+}
+
+/** A session is a link with addresses of its own, so it does not come and go with an edit. */
+export function sameHostSession() {
+  return rule<{ hostsession?: unknown }>({
+    cel: "has(self.hostsession) == has(oldSelf.hostsession)",
+    message: "hostsession cannot be added or removed; delete and recreate the object to change it",
+    transition: (self, oldSelf) => (self.hostsession === undefined) === (oldSelf.hostsession === undefined),
+  });
 }

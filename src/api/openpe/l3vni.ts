@@ -1,7 +1,7 @@
 import { claims } from "../claims.ts";
 import { defineKind, type Stored } from "../define-kind.ts";
 import { s } from "../schema.ts";
-import { hostSession } from "./host-session.ts";
+import { hostSession, sameHostSession } from "./host-session.ts";
 import { nodeSelector, underlayAddressFamily } from "./node-selector.ts";
 
 export const routeTargets = (doc: string) =>
@@ -58,7 +58,7 @@ export const L3VNI = defineKind({
       ),
       nodeSelector: s.optional(nodeSelector()),
     },
-    { doc: "The desired state." },
+    { doc: "The desired state.", rules: [sameHostSession()] },
   ),
   status: s.object({ claims: s.optional(claims()) }, { doc: "The state of this object in the cluster, written by the controller." }),
 });

@@ -1,3 +1,4 @@
+import { NEIGHBOR_RULES } from "./neighbor-rules.ts";
 import { exactlyOneOf, notBoth, rule } from "../rule.ts";
 import { s } from "../schema.ts";
 
@@ -119,6 +120,14 @@ export const neighbor = s.object(
       notBoth("keepaliveTime", "keepaliveTimeSeconds"),
       notBoth("connectTime", "connectTimeSeconds"),
       notBoth("ebgpMultiHop", "properties"),
+      rule({
+        cel: "(!has(self.holdTimeSeconds) || has(self.keepaliveTimeSeconds) || has(self.keepaliveTime)) && (!has(self.keepaliveTimeSeconds) || has(self.holdTimeSeconds) || has(self.holdTime))",
+        message: "holdTimeSeconds and keepaliveTimeSeconds must be set together",
+        check: ({ holdTime, holdTimeSeconds: hold, keepaliveTime, keepaliveTimeSeconds: keepalive }) =>
+          (hold === undefined || (keepalive ?? keepaliveTime) !== undefined) &&
+          (keepalive === undefined || (hold ?? holdTime) !== undefined),
+      }),
+      ...NEIGHBOR_RULES,
       rule({
         cel: "!has(self.hostasn) || !has(self.asn) || self.hostasn != self.asn",
         message: "hostasn must differ from asn",
