@@ -1,5 +1,5 @@
 import { claims } from "./claims.ts";
-import { rule } from "./rule.ts";
+import { type Rule, rule } from "./rule.ts";
 import { s } from "./schema.ts";
 
 // What the kinds of both groups of the router have in common.
@@ -62,11 +62,12 @@ export function vniRouteTargets() {
   };
 }
 
-export function gatewayAddresses() {
+export function gatewayAddresses(rules: readonly Rule<readonly string[]>[] = []) {
   return s.optional(
     s.list(s.string({ doc: "An address with the length of its subnet, such as 192.0.2.1/24.", maxLength: 64 }), {
       doc: "The gateway of the broadcast domain, the same on every node: at most one IPv4 and one IPv6 address. Immutable: delete and recreate the object to change it.",
       maxItems: 2,
+      ...(rules.length > 0 && { rules }),
     }),
   );
 }
@@ -83,12 +84,7 @@ export function sameGateways<F extends string>(field: F) {
 }
 
 /** The prefixes of a session with the host. */
-export function localPrefixes(field: string, { required }: { required: boolean }) {
-  const oneIsSet = rule<{ ipv4?: string; ipv6?: string }>({
-    cel: "has(self.ipv4) || has(self.ipv6)",
-    message: "at least one of ipv4 and ipv6 must be set",
-    check: (self) => self.ipv4 !== undefined || self.ipv6 !== undefined,
-  });
+export function localPrefixes(field: string) {
   return s.object(
     {
       ipv4: s.optional(s.string({ doc: "The IPv4 prefix that the two ends are numbered from, such as 192.169.10.0/24.", maxLength: 64 })),
@@ -97,7 +93,11 @@ export function localPrefixes(field: string, { required }: { required: boolean }
     {
       doc: "The prefixes of the link between router and host, at least one. The router's end has the first address on every node; the host's end has a different address on each node. Immutable: delete and recreate the object to change it.",
       rules: [
-        ...(required ? [oneIsSet] : []),
+        rule({
+          cel: "has(self.ipv4) || has(self.ipv6)",
+          message: "at least one of ipv4 and ipv6 must be set",
+          check: (self) => self.ipv4 !== undefined || self.ipv6 !== undefined,
+        }),
         rule({
           cel: "self == oldSelf",
           message: `${field} is immutable; delete and recreate the object to change it`,

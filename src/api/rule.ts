@@ -71,3 +71,12 @@ export function notBoth(one: string, other: string): Rule<Readonly<Record<string
     check: (self) => self[one] === undefined || self[other] === undefined,
   });
 }
+
+/** Of a list of addresses or prefixes. */
+export function oneOfEachFamily(list: string): Rule<readonly string[]> {
+  return rule({
+    cel: "self.filter(one, one.contains(':')).size() <= 1 && self.filter(one, !one.contains(':')).size() <= 1",
+    message: `${list} allows at most one of each address family`,
+    check: (self) => [true, false].every((isIPv6) => self.filter((one) => one.includes(":") === isIPv6).length <= 1),
+  });
+}

@@ -12,6 +12,8 @@ export interface NeighborSettings {
   readonly ebgpMultiHop?: boolean | undefined;
   /** With ebgpMultiHop; missing: 255. */
   readonly multiHopTtl?: number | undefined;
+  /** Offers IPv4 routes with IPv6 next hops. FRR does not show it for an interface, where it is the default. */
+  readonly extendedNextHop?: boolean | undefined;
   /** In seconds. */
   readonly timers?: { readonly keepalive: number; readonly hold: number } | undefined;
   readonly connectTime?: number | undefined;
@@ -38,6 +40,7 @@ export function neighborLines(settings: NeighborSettings): ConfigLine[] {
     ...(isExternal && ttl === 1 && !isInterface && peer.family === 6 ? ["disable-connected-check"] : []),
     ...(timers ? [`timers ${timers.keepalive} ${timers.hold}`] : []),
     ...(connectTime === undefined ? [] : [`timers connect ${connectTime}`]),
+    ...(settings.extendedNextHop ? ["capability extended-nexthop"] : []),
     ...(sourceAddress ? [`update-source ${sourceAddress.toString()}`] : []),
     ...(gracefulRestart ? ["graceful-restart"] : []),
   ]);

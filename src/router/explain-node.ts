@@ -140,11 +140,13 @@ class NodeExplanation {
     return { ...statement, health: "Down", ownFault: true, reason: state, message, fix: { text, command } };
   }
 
-  /** The interface of a session is not known. While a fabric link is down, it is the most likely cause. */
+  /** An unnumbered session has the name of its interface; of others it is not known. While a fabric link is down, it is the most likely cause. */
   #session({ vrf, neighbor, state, since }: Session): HealthStatement {
     const fabric = this.#fabric().has(neighbor) && vrf === "default";
     const down = state !== "Established";
-    const links = fabric && down ? (this.#status.links ?? []) : [];
+    const all = fabric && down ? (this.#status.links ?? []) : [];
+    const own = all.filter(({ name }) => name === neighbor);
+    const links = own.length > 0 ? own : all;
     const dependencies: Dependency[] = [{ component: this.#agent }, { component: this.#frr }];
     dependencies.push(...links.map(({ name }): Dependency => ({ component: { kind: "Link", name, node: this.#node } })));
     if (!fabric && down) dependencies.push({ component: { kind: "FRR", name: "lb", node: this.#node } });

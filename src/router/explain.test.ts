@@ -110,6 +110,17 @@ test("a link without carrier is the cause for the session, the Underlay and its 
   expect(graph.verdict("Node/node2")?.health).toBe("Degraded");
 });
 
+test("an unnumbered session depends on its own link only", () => {
+  const broken = nodeStatus("node1", {
+    links: [
+      { name: "eth1", state: "NoCarrier", since: SINCE },
+      { name: "eth2", state: "Up", since: SINCE },
+    ],
+    sessions: [session("eth1", "Active"), session("eth2", "Connect")],
+  });
+  expect(causesOf(graphOf(broken))).toEqual(["Link/eth1@node1 NoCarrier", "Session/eth2@node1 SessionDown"]);
+});
+
 test("a session that is down while the links are up is the cause", () => {
   const graph = graphOf(nodeStatus("node1", { sessions: [{ vrf: "default", neighbor: "192.168.11.2", state: "Active", since: SINCE }] }));
   expect(causesOf(graph)).toEqual(["Session/192.168.11.2@node1 SessionDown"]);

@@ -4,6 +4,7 @@ import type { Failure } from "../resilience/failure.ts";
 import { resolveConflicts } from "../resilience/resolve-conflicts.ts";
 import { kindOrder, underlayClaims } from "./claims/claims.ts";
 import { type RouterCandidate, candidates, failures } from "./candidates.ts";
+import type { Family } from "../ip/address.ts";
 import { type UnderlayFacts, fabricOf, renderUnderlay } from "./render/resource.ts";
 import type { ObservedNode } from "./model/observed.ts";
 import { planOverlay } from "./plan-overlay.ts";
@@ -63,7 +64,7 @@ export function plan(observed: ObservedNode): RouterPlan {
     return { underlay: undefined, steps: [], failures: root.failures, stopped: root.stopped, skipped: others, selected };
   }
   return {
-    underlay: root.step,
+    underlay: root.stepWith?.(hostFamilies(overlay.steps)),
     steps: [...overlay.steps, ...raw.steps],
     ...(overlay.ousted.length > 0 && { ousted: overlay.ousted }),
     failures: [...root.failures, ...others].sort(inOrder),
@@ -74,17 +75,20 @@ export function plan(observed: ObservedNode): RouterPlan {
 interface Root {
   readonly failures: readonly Failure[];
   readonly stopped?: Failure;
-  readonly step?: ResourceStep;
+  readonly stepWith?: (hosts: readonly Family[]) => ResourceStep;
   readonly fabric?: UnderlayFacts;
+}
+
+/** The families of the routes that the hosts of the node exchange with the fabric. */
+function hostFamilies(overlay: readonly ResourceStep[]): Family[] {
+  const sessions = overlay.flatMap(({ kind, spec }) => (kind === "L3Passthrough" ? [(spec as PassthroughSpec).hostsession] : []));
+  return ([4, 6] as const).filter((family) => sessions.some(({ localcidr }) => localcidr[`ipv${family}`]));
 }
 
 function planUnderlay(underlays: readonly RouterCandidate<UnderlaySpec>[], observed: ObservedNode): Root {
   const resolved = resolveConflicts<UnderlaySpec, RouterCandidate<UnderlaySpec>>(underlays, {
     check: (spec, candidate) =>
-      failures("ValidationFailed", candidate, [
-        ...candidate.objectProblems,
-        ...underlayProblems(spec, candidate.annotations, observed, candidate.lastGood?.spec),
-      ]),
+      failures("ValidationFailed", candidate, [...candidate.objectProblems, ...underlayProblems(spec, aboutOf(candidate), observed)]),
     claims: underlayClaims,
     kindOrder,
     now: observed.now,
@@ -97,10 +101,13 @@ function planUnderlay(underlays: readonly RouterCandidate<UnderlaySpec>[], obser
     return { failures: found, ...(stopped && { stopped }) };
   }
   const { resource, spec } = own;
-  const { owner, name, namespace, uid, generation, lastGood } = resource;
+  const { owner, name, namespace, uid, generation, lastGood, reading } = resource;
   const fabric = fabricOf(name, spec, observed);
   const lost = lostNics(spec, lastGood?.spec, observed.interfaces);
-  const step: ResourceStep = {
+  // In v0.1 a session has the family of its address only.
+  const unicastOf = (hosts: readonly Family[]): Family[] =>
+    reading?.api === "v0.2" ? [...(fabric.vtep ? [fabric.vtep.address.family] : []), ...hosts] : [];
+  const stepWith = (hosts: readonly Family[]): ResourceStep => ({
     owner,
     kind: "Underlay",
     name,
@@ -109,10 +116,14 @@ function planUnderlay(underlays: readonly RouterCandidate<UnderlaySpec>[], obser
     generation,
     spec,
     state: "current",
-    rendered: renderUnderlay(owner, spec, fabric, { ...observed, lost }),
+    rendered: renderUnderlay(owner, spec, fabric, { ...observed, lost, unicast: unicastOf(hosts) }),
     ...(lastGood && { previous: { lastGood } }),
-  };
-  return { failures: [...found, ...failures("ValidationFailed", resource, lostNicProblems(spec, name, lost))], step, fabric };
+  });
+  return { failures: [...found, ...failures("ValidationFailed", resource, lostNicProblems(spec, name, lost))], stepWith, fabric };
+}
+
+function aboutOf({ annotations, reading, lastGood }: RouterCandidate<UnderlaySpec>) {
+  return { annotations, writtenAs: reading?.writtenAs, live: lastGood?.spec };
 }
 
 function lostNicProblems({ nics = [] }: UnderlaySpec, underlay: string, lost: readonly string[]): FieldProblem[] {

@@ -5,7 +5,7 @@ import { admit } from "../../src/api/admission/validation.ts";
 import { CustomResourceDefinition, crdOf } from "../../src/api/crds/crd.ts";
 import type { CustomKind } from "../../src/api/define-kind.ts";
 import { apiVersionOf, type KubeObject } from "../../src/api/kind.ts";
-import { CUSTOM_KINDS } from "../../src/api/crds/kinds.ts";
+import { CUSTOM_KINDS, NETWORK_KINDS } from "../../src/api/crds/kinds.ts";
 import { KubeClient } from "../../src/kube/client/client.ts";
 import { apiServer, type SuiteApiServer } from "../support/api-server.ts";
 import { battered, edited, validValue } from "./generate.ts";
@@ -22,7 +22,8 @@ vi.setConfig({ testTimeout: 600_000 * TIMES });
 const WITH_SPEC = { creates: 200 * TIMES, updates: 150 * TIMES, statuses: 150 * TIMES };
 const WITHOUT_SPEC = { creates: 10, updates: 10, statuses: 480 * TIMES };
 
-const KINDS = [...CUSTOM_KINDS, SampleKind];
+const KINDS = [...CUSTOM_KINDS, ...NETWORK_KINDS, SampleKind];
+const nameOf = ({ plural, group }: CustomKind) => `${plural}.${group}`;
 const verdicts: string[] = [];
 const reasons = new Set<string>();
 
@@ -42,7 +43,7 @@ afterAll(async () => {
   await api.stop();
 });
 
-describe.each(KINDS.map((kind) => [kind.kind, kind] as const))("%s", (_, kind) => {
+describe.each(KINDS.map((kind) => [nameOf(kind), kind] as const))("%s", (_, kind) => {
   const { creates, updates, statuses } = "spec" in kind.schema.properties ? WITH_SPEC : WITHOUT_SPEC;
 
   test("both default, prune and validate a created object the same way", async () => {
@@ -63,8 +64,8 @@ describe.each(KINDS.map((kind) => [kind.kind, kind] as const))("%s", (_, kind) =
   });
 
   test("enough objects were accepted and enough rejected", () => {
-    expect(verdicts.filter((verdict) => verdict === `${kind.kind} accepted`).length).toBeGreaterThan(150);
-    expect(verdicts.filter((verdict) => verdict === `${kind.kind} refused`).length).toBeGreaterThan(100);
+    expect(verdicts.filter((verdict) => verdict === `${nameOf(kind)} accepted`).length).toBeGreaterThan(150);
+    expect(verdicts.filter((verdict) => verdict === `${nameOf(kind)} refused`).length).toBeGreaterThan(100);
   });
 });
 
@@ -107,7 +108,7 @@ async function differences(kind: CustomKind, writes: readonly WrittenObject[]): 
       const theirs = await serverResult(client, kind, written, signal);
       const ours = ourResult(kind, written);
       if (!isDeepStrictEqual(ours, theirs)) found.push(difference(written, ours, theirs));
-      verdicts.push(`${kind.kind} ${theirs.errors.length > 0 ? "refused" : "accepted"}`);
+      verdicts.push(`${nameOf(kind)} ${theirs.errors.length > 0 ? "refused" : "accepted"}`);
       for (const { reason } of theirs.errors) reasons.add(reason);
     }
   };

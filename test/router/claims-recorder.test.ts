@@ -235,19 +235,35 @@ test("a removed or edited record is restored, and nothing is written without cha
   expect((await read("calm")).metadata.resourceVersion).toBe(resourceVersion);
 });
 
+const warningsOf = async (reason: string) => {
+  const { items } = await client.resource(Event).list({ namespace: routers, signal });
+  return items.filter((event) => event.reason === reason).map(({ involvedObject, count }) => `${involvedObject.name} ${count}`);
+};
+
+test("an L2VNI without vrf gets a warning once there are objects of v0.2", async () => {
+  const l2vnis = client.resource(L2VNI);
+  const spec = { vni: 410, vxlanport: 4789 };
+  await l2vnis.create({ metadata: { name: "unclear", namespace: routers }, spec }, { signal });
+  const clear = { name: "clear", namespace: routers, annotations: { "plumbline.dev/api": "v0.1" } };
+  await l2vnis.create({ metadata: clear, spec: { ...spec, vni: 411 } }, { signal });
+  await l2vnis.create(
+    { metadata: { name: "newer", namespace: routers }, spec: { ...spec, vni: 412, underlayAddressFamily: "ipv4" } },
+    { signal },
+  );
+  await eventually(async () => expect(await warningsOf("UnclearVrf")).toContain("unclear 1"));
+  const warned = (await warningsOf("UnclearVrf")).map((text) => text.split(" ")[0]);
+  expect(warned.filter((name) => name === "clear" || name === "newer")).toEqual([]);
+});
+
 test("an L3VNI that imports what only another VNI exports gets one warning", async () => {
   const l3vnis = client.resource(L3VNI);
   const l3vni = (name: string, vni: number, more: object) =>
     l3vnis.create({ metadata: { name, namespace: routers }, spec: { vrf: name, vni, vxlanport: 4789, ...more } }, { signal });
   await l3vni("green", 300, { importRTs: ["64514:32"] });
   await l3vni("amber", 301, { exportRTs: ["64514:32"] });
-  const warnings = async () => {
-    const { items } = await client.resource(Event).list({ namespace: routers, signal });
-    return items.filter(({ reason }) => reason === "ImportsOtherVni").map(({ involvedObject, count }) => `${involvedObject.name} ${count}`);
-  };
-  await eventually(async () => expect(await warnings()).toEqual(["green 1"]));
+  await eventually(async () => expect(await warningsOf("ImportsOtherVni")).toEqual(["green 1"]));
   await l3vnis.patch({ name: "amber", namespace: routers }, { metadata: { labels: { a: "b" } } }, { signal });
   await l3vni("third", 302, {});
   await eventually(async () => expect((await l3vnis.get("third", { namespace: routers, signal })).status?.claims).toBeDefined());
-  expect(await warnings()).toEqual(["green 1"]);
+  expect(await warningsOf("ImportsOtherVni")).toEqual(["green 1"]);
 });

@@ -6,6 +6,7 @@ import { act } from "../../src/router/act.ts";
 import type { FrrBackend } from "../../src/router/backends.ts";
 import { MemoryBackends } from "../../src/router/testing/memory-backends.ts";
 import type { LastGoodResource } from "../../src/router/model/rendered.ts";
+import type { Reading } from "../../src/router/model/specs.ts";
 import { baseFragment } from "../../src/router/render/frr.ts";
 import type { RouterObjects } from "../../src/router/model/observed.ts";
 import { plan } from "../../src/router/plan.ts";
@@ -58,6 +59,7 @@ const routers = fc.record({
     asn: fc.constantFrom(64514, 64514, 64514, 64514, 64600),
     neighbors: fc.uniqueArray(neighbor, { minLength: 1, maxLength: 3, selector: ({ address }) => address }),
     evpn: fc.boolean(),
+    api: fc.constantFrom<Reading["api"]>("v0.1", "v0.2"),
   }),
   index: fc.integer({ min: 0, max: 1 }),
   l2vnis: fc.uniqueArray(fc.tuple(vnis, vrfs, some(fc.integer({ min: 0, max: 9 }))), { maxLength: 4, selector: ([vni]) => vni }),
@@ -71,11 +73,12 @@ const routers = fc.record({
 type Router = typeof routers extends fc.Arbitrary<infer T> ? T : never;
 
 function observedOf(
-  { underlay: { asn, neighbors, evpn }, index, l2vnis, l3vnis, passthrough: host }: Router,
+  { underlay: { asn, neighbors, evpn, api }, index, l2vnis, l3vnis, passthrough: host }: Router,
   generation: number,
   lastGood: Map<string, LastGoodResource>,
 ) {
-  const root = underlay("fabric", { asn, neighbors }, { generation });
+  const reading: Reading = { api, problems: [], writtenAs: new Map() };
+  const root = { ...underlay("fabric", { asn, neighbors }, { generation }), reading };
   if (!evpn) delete root.spec.evpn;
   return observed(
     {

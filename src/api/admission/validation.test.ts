@@ -77,7 +77,8 @@ test("a transition rule is evaluated only with an old value", () => {
   const other = { ...hostsession, localcidr: { ipv4: "198.51.100.0/24" } };
   const old = { spec: { ...vni, hostsession } };
   expect(problems(L3VNI, { spec: { ...vni, hostsession: other } })).toEqual([]);
-  expect(problems(L3VNI, { spec: { ...vni, hostsession: other } }, { old: { spec: vni } })).toEqual([]);
+  const added = "spec: Invalid value: hostsession cannot be added or removed; delete and recreate the object to change it";
+  expect(problems(L3VNI, { spec: { ...vni, hostsession: other } }, { old: { spec: vni } })).toEqual([added]);
   expect(problems(L3VNI, { spec: { ...vni, hostsession: other } }, { old })).toEqual([immutable]);
   const wider = { ...hostsession, localcidr: { ...hostsession.localcidr, ipv6: "2001:db8::/64" } };
   expect(problems(L3VNI, { spec: { ...vni, hostsession: wider } }, { old })).toEqual([immutable]);

@@ -12,7 +12,7 @@ export function hostSession() {
           doc: "Instead of hostASN: the host has any other AS number than asn (External), or the same (Internal).",
         }),
       ),
-      localCIDR: localPrefixes("localCIDR", { required: true }),
+      localCIDR: localPrefixes("localCIDR"),
     },
     {
       doc: "A BGP session with the host over a dedicated link. It exchanges routes between the VRF and the node.",

@@ -1,5 +1,5 @@
 import { defineKind, type Stored } from "../define-kind.ts";
-import { fieldOfType, rule } from "../rule.ts";
+import { fieldOfType, oneOfEachFamily, rule } from "../rule.ts";
 import { s } from "../schema.ts";
 import {
   AGE,
@@ -82,7 +82,7 @@ export const NetworkL2VNI = defineKind({
       underlayAddressFamily: s.optional(underlayAddressFamily(["IPv4", "IPv6"])),
       vxlanPort: vxlanPort(),
       hostMaster: s.optional(hostMaster),
-      gatewayIPs: gatewayAddresses(),
+      gatewayIPs: gatewayAddresses([oneOfEachFamily("gatewayIPs")]),
       nodeSelector: s.optional(nodeSelector()),
     },
     {

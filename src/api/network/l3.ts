@@ -1,5 +1,5 @@
 import { defineKind, type Stored } from "../define-kind.ts";
-import { hostSession as olderHostSession } from "../openpe/host-session.ts";
+import { hostSession as olderHostSession, sameHostSession as sameOlderHostSession } from "../openpe/host-session.ts";
 import type { Rule } from "../rule.ts";
 import { type Field, s } from "../schema.ts";
 import {
@@ -80,5 +80,5 @@ const l3vpn = (group: string, session: Readonly<Record<string, Field>>, rules: r
     status: claimsStatus(),
   });
 
-export const L3VPN = l3vpn(OPENPE.group, { hostsession: s.optional(olderHostSession()) }, []);
+export const L3VPN = l3vpn(OPENPE.group, { hostsession: s.optional(olderHostSession()) }, [sameOlderHostSession()]);
 export const NetworkL3VPN = l3vpn(NETWORK.group, { hostSession: s.optional(hostSession()) }, [sameHostSession()]);

@@ -1,4 +1,5 @@
 import { sessionProperties } from "../openpe/neighbor.ts";
+import { NEIGHBOR_RULES } from "../openpe/neighbor-rules.ts";
 import {
   ADDRESS_FAMILIES,
   addressFamilyType,
@@ -37,8 +38,6 @@ const addressFamily = s.object(
   },
   { doc: "An address family of the session." },
 );
-
-const isVpn = ({ type }: { type: string }) => type === "ipv4vpn" || type === "ipv6vpn";
 
 /** A BGP neighbor of the router: as a rule the top-of-rack switch. */
 export const neighbor = s.object(
@@ -80,27 +79,7 @@ export const neighbor = s.object(
         message: "holdTimeSeconds and keepaliveTimeSeconds must be set together",
         check: (self) => (self.holdTimeSeconds === undefined) === (self.keepaliveTimeSeconds === undefined),
       }),
-      rule({
-        cel: "!has(self.holdTimeSeconds) || self.holdTimeSeconds == 0 || self.holdTimeSeconds >= 3",
-        message: "holdTimeSeconds must be 0 or at least 3",
-        check: ({ holdTimeSeconds: hold }) => hold === undefined || hold === 0 || hold >= 3,
-      }),
-      rule({
-        cel: "!has(self.holdTimeSeconds) || !has(self.keepaliveTimeSeconds) || self.keepaliveTimeSeconds <= self.holdTimeSeconds",
-        message: "keepaliveTimeSeconds must be at most holdTimeSeconds",
-        check: ({ holdTimeSeconds: hold, keepaliveTimeSeconds: keepalive }) =>
-          hold === undefined || keepalive === undefined || keepalive <= hold,
-      }),
-      rule({
-        cel: "!has(self.addressFamilies) || !self.addressFamilies.exists(f, f.type == 'evpn') || !self.addressFamilies.exists(f, f.type in ['ipv4vpn', 'ipv6vpn'])",
-        message: "evpn excludes ipv4vpn and ipv6vpn",
-        check: ({ addressFamilies: families = [] }) => !families.some(({ type }) => type === "evpn") || !families.some(isVpn),
-      }),
-      rule({
-        cel: "!has(self.addressFamilies) || !self.addressFamilies.exists(f, f.type in ['ipv4vpn', 'ipv6vpn']) || (has(self.address) && self.address.contains(':'))",
-        message: "ipv4vpn and ipv6vpn require an IPv6 address",
-        check: ({ addressFamilies: families = [], address = "" }) => !families.some(isVpn) || address.includes(":"),
-      }),
+      ...NEIGHBOR_RULES,
       rule({
         cel: "!has(self.addressFamilies) || !self.addressFamilies.exists(f, has(f.properties) && f.properties.size() > 0) || (has(self.type) && self.type == 'Internal')",
         message: "routeReflectorClient requires type Internal",

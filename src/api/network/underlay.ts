@@ -1,6 +1,6 @@
 import { defineKind, type Stored } from "../define-kind.ts";
 import { gracefulRestart, interfaceName, tunnelEndpoint } from "../openpe/underlay.ts";
-import { isis, srv6 } from "../openpe/segment-routing.ts";
+import { isis, srv6, SRV6_RULES } from "../openpe/segment-routing.ts";
 import { fieldOfType, rule } from "../rule.ts";
 import { s } from "../schema.ts";
 import { AGE, asNumber, claimsStatus, NETWORK, nodeSelector } from "../router-fields.ts";
@@ -104,18 +104,7 @@ export const NetworkUnderlay = defineKind({
     },
     {
       doc: "The desired state.",
-      rules: [
-        rule({
-          cel: "!has(self.srv6) || has(self.isis)",
-          message: "srv6 requires isis",
-          check: (self) => self.srv6 === undefined || self.isis !== undefined,
-        }),
-        rule({
-          cel: "!has(self.srv6) || (has(self.tunnelEndpoint) && self.tunnelEndpoint.cidrs.exists(one, one.contains(':')))",
-          message: "srv6 requires an IPv6 prefix in tunnelEndpoint.cidrs",
-          check: (self) => self.srv6 === undefined || (self.tunnelEndpoint?.cidrs ?? []).some((one) => one.includes(":")),
-        }),
-      ],
+      rules: SRV6_RULES,
     },
   ),
   status: claimsStatus(),

@@ -12,7 +12,7 @@ export function hostSession() {
           doc: "Instead of hostasn: the host has any other AS number than asn (external), or the same (internal).",
         }),
       ),
-      localcidr: localPrefixes("localcidr", { required: false }),
+      localcidr: localPrefixes("localcidr"),
     },
     {
       doc: "A BGP session with the host over a dedicated link. It exchanges routes between the VRF and the node.",
@@ -26,4 +26,13 @@ export function hostSession() {
       ],
     },
   );
+}
+
+/** A session is a link with addresses of its own, so it does not come and go with an edit. */
+export function sameHostSession() {
+  return rule<{ hostsession?: unknown }>({
+    cel: "has(self.hostsession) == has(oldSelf.hostsession)",
+    message: "hostsession cannot be added or removed; delete and recreate the object to change it",
+    transition: (self, oldSelf) => (self.hostsession === undefined) === (oldSelf.hostsession === undefined),
+  });
 }

@@ -1,6 +1,6 @@
 import { defineKind, type Stored } from "../define-kind.ts";
 import { s } from "../schema.ts";
-import { hostSession } from "./host-session.ts";
+import { hostSession, sameHostSession } from "./host-session.ts";
 import { AGE, claimsStatus, nodeSelector, OPENPE, underlayAddressFamily, vni, vniRouteTargets, vrf, vxlanPort } from "../router-fields.ts";
 
 export const L3VNI = defineKind({
@@ -31,7 +31,7 @@ export const L3VNI = defineKind({
       ...vniRouteTargets(),
       nodeSelector: s.optional(nodeSelector()),
     },
-    { doc: "The desired state." },
+    { doc: "The desired state.", rules: [sameHostSession()] },
   ),
   status: claimsStatus(),
 });

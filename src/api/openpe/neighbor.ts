@@ -1,3 +1,4 @@
+import { NEIGHBOR_RULES } from "./neighbor-rules.ts";
 import { exactlyOneOf, notBoth, rule } from "../rule.ts";
 import {
   ADDRESS_FAMILIES,
@@ -80,7 +81,12 @@ export const neighbor = s.object(
     ebgpMultiHop: s.optional(s.bool({ doc: "Whether the neighbor may be several hops away, up to 255." })),
     properties: sessionProperties("Properties of the session, as in OpenPERouter's main: ebgpMultiHop with a ttl."),
     bfd: s.optional(bfd),
-    addressFamilies: s.optional(s.listMap(["type"], addressFamily, ADDRESS_FAMILIES)),
+    addressFamilies: s.optional(
+      s.listMap(["type"], addressFamily, {
+        ...ADDRESS_FAMILIES,
+        doc: "The address families of the session, exactly these. Default: unicast of the session's own family, in v0.2 also of the VTEPs and of the L3Passthrough, and evpn if the Underlay has VTEPs.",
+      }),
+    ),
   },
   {
     doc: "A BGP neighbor of the router.",
@@ -91,6 +97,14 @@ export const neighbor = s.object(
       notBoth("keepaliveTime", "keepaliveTimeSeconds"),
       notBoth("connectTime", "connectTimeSeconds"),
       notBoth("ebgpMultiHop", "properties"),
+      rule({
+        cel: "(!has(self.holdTimeSeconds) || has(self.keepaliveTimeSeconds) || has(self.keepaliveTime)) && (!has(self.keepaliveTimeSeconds) || has(self.holdTimeSeconds) || has(self.holdTime))",
+        message: "holdTimeSeconds and keepaliveTimeSeconds must be set together",
+        check: ({ holdTime, holdTimeSeconds: hold, keepaliveTime, keepaliveTimeSeconds: keepalive }) =>
+          (hold === undefined || (keepalive ?? keepaliveTime) !== undefined) &&
+          (keepalive === undefined || (hold ?? holdTime) !== undefined),
+      }),
+      ...NEIGHBOR_RULES,
       rule({
         cel: "!has(self.hostasn) || !has(self.asn) || self.hostasn != self.asn",
         message: "hostasn must differ from asn",

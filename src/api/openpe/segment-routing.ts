@@ -1,3 +1,4 @@
+import { type Rule, rule } from "../rule.ts";
 import { type Field, s } from "../schema.ts";
 
 const UNSUPPORTED = "Accepted so that manifests for OpenPERouter are not rejected as a whole; not supported by this version.";
@@ -47,3 +48,22 @@ export const srv6 = <F extends Readonly<Record<string, Field>>>(more: F) =>
     },
     { doc: `SRv6 in the underlay. ${UNSUPPORTED}` },
   );
+
+interface Underlay {
+  readonly isis?: object | undefined;
+  readonly srv6?: object | undefined;
+  readonly tunnelEndpoint?: { readonly cidrs: readonly string[] } | undefined;
+}
+
+export const SRV6_RULES: readonly Rule<Underlay>[] = [
+  rule({
+    cel: "!has(self.srv6) || has(self.isis)",
+    message: "srv6 requires isis",
+    check: (self) => self.srv6 === undefined || self.isis !== undefined,
+  }),
+  rule({
+    cel: "!has(self.srv6) || (has(self.tunnelEndpoint) && self.tunnelEndpoint.cidrs.exists(one, one.contains(':')))",
+    message: "srv6 requires an IPv6 prefix in tunnelEndpoint.cidrs",
+    check: (self) => self.srv6 === undefined || (self.tunnelEndpoint?.cidrs ?? []).some((one) => one.includes(":")),
+  }),
+];

@@ -1,7 +1,7 @@
 import { defineKind, type Stored } from "../define-kind.ts";
-import { notBoth, rule } from "../rule.ts";
+import { notBoth, oneOfEachFamily, rule } from "../rule.ts";
 import { s } from "../schema.ts";
-import { isis, srv6 } from "./segment-routing.ts";
+import { isis, srv6, SRV6_RULES } from "./segment-routing.ts";
 import { neighbor } from "./neighbor.ts";
 import { AGE, asNumber, claimsStatus, nodeSelector, OPENPE } from "../router-fields.ts";
 
@@ -31,6 +31,7 @@ export const tunnelEndpoint = (older: string) =>
         doc: "The prefixes that each node's VTEP addresses are taken from, by the node's index: at most one of each family.",
         minItems: 1,
         maxItems: 2,
+        rules: [oneOfEachFamily("tunnelEndpoint.cidrs")],
       }),
     },
     { doc: `Makes the router an EVPN provider edge. VNIs require it.${older}` },
@@ -116,7 +117,7 @@ export const Underlay = defineKind({
       srv6: s.optional(srv6({})),
       nodeSelector: s.optional(nodeSelector()),
     },
-    { doc: "The desired state.", rules: [notBoth("nics", "interfaces"), notBoth("evpn", "tunnelEndpoint")] },
+    { doc: "The desired state.", rules: [notBoth("nics", "interfaces"), notBoth("evpn", "tunnelEndpoint"), ...SRV6_RULES] },
   ),
   status: claimsStatus(),
 });

@@ -30,7 +30,7 @@ import { addLoadBalancer } from "../../loadbalancer/controller/controller.ts";
 import { speakerReports } from "../../loadbalancer/status/status-kinds.ts";
 import { routerClaims } from "../../router/claims/claims-recorder.ts";
 import { nodeIndexOf, nodeIndexWriter } from "../../router/node-index.ts";
-import { importEvents } from "../../router/import-events.ts";
+import { configurationWarnings } from "../../router/configuration-warnings.ts";
 import { overlayPublisher } from "../../router/overlay-publisher.ts";
 import { unknownRouter } from "../../router/report.ts";
 
@@ -102,11 +102,12 @@ export function addControllerComponents({
   manager.add(statusCleaner({ ...parts, kinds, leases, budget, ...pods }), { leaderOnly: true });
   const underlays = manager.cache(Underlay, inRouters);
   const l3vnis = manager.cache(L3VNI, inRouters);
+  const l2vnis = manager.cache(L2VNI, inRouters);
   const passthroughs = manager.cache(L3Passthrough, inRouters);
   const recorder = routerClaims({
     client,
     underlays,
-    l2vnis: manager.cache(L2VNI, inRouters),
+    l2vnis,
     l3vnis,
     passthroughs,
     reports,
@@ -115,7 +116,7 @@ export function addControllerComponents({
     log,
   });
   manager.add(recorder, { leaderOnly: true });
-  manager.add(importEvents({ l3vnis, underlays, events, log }), { leaderOnly: true });
+  manager.add(configurationWarnings({ underlays, l2vnis, l3vnis, passthroughs, events, log }), { leaderOnly: true });
   manager.add(nodeIndexWriter({ client, namespace, nodes, members, log }), { leaderOnly: true });
   manager.add(overlayPublisher({ client, namespace, reports, members, log }), { leaderOnly: true });
   if (options.loadBalancer && speakers) {

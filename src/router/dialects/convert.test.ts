@@ -96,11 +96,14 @@ const isis = (ipFamily: string) => fc.constant({ baseNet: "49.0001.0000.0000.000
 
 function underlays(version: ApiTarget): fc.Arbitrary<object> {
   const peers = fc.array(neighbors(version), { minLength: 1, maxLength: 3 });
-  const nics = fc.uniqueArray(fc.constantFrom("eth1", "eth2"), { minLength: 1 });
+  const nics = fc.uniqueArray(fc.constantFrom("eth1", "eth2"), { minLength: 1, maxLength: version === "v0.1" ? 1 : 2 });
   const router = fc.constant("10.0.0.0/24");
   if (version === "v0.1") {
     const evpn = fc.constantFrom({ vtepcidr: "100.65.0.0/24" }, { vtepInterface: "eth1" });
-    return merged(fc.record({ asn, neighbors: peers, nics }), optional({ evpn, routeridcidr: router, nodeSelector }));
+    const own = fc.integer({ min: 1, max: 4_294_967_295 });
+    const external = fc.tuple(own, peers).filter(([number, list]) => list.every((one) => !("asn" in one) || one.asn !== number));
+    const required = fc.tuple(external, nics).map(([[number, list], names]) => ({ asn: number, neighbors: list, nics: names }));
+    return merged(required, optional({ evpn, routeridcidr: router, nodeSelector }));
   }
   const devices = nics.map((names) => names.map((interfaceName) => ({ type: "NetworkDevice", networkDevice: { interfaceName } })));
   const cni = fc.constant([{ type: "CNIDevice", cniDevice: { type: "RawConfig", rawConfig: { cniVersion: "1.0.0" } } }]);
@@ -268,6 +271,62 @@ describe("the VRF of an L2VNI", () => {
     ["the kind is missing", manifest("v0.2", "L3VPN", "web", { vrf: "red" }), "v0.1", ": v0.1 has no kind L3VPN"],
   ])("is listed as lost if %s", (_, object, to, loss) => {
     expect(convert(object, to, domains).losses.map(({ field, message }) => `${field}: ${message}`)).toEqual([loss]);
+  });
+});
+
+const multiHop = (ttl: object) => [{ type: "ebgpMultiHop", ebgpMultiHop: ttl }];
+const device = (interfaceName: string) => ({ type: "NetworkDevice", networkDevice: { interfaceName } });
+
+describe("what a version rejects is listed", () => {
+  const peer = { asn: 64512, address: "192.168.11.2" };
+
+  test.each<[string, Manifest, ApiTarget, object, string[]]>([
+    [
+      "properties, which no version of the old group has, become ebgpMultiHop",
+      manifest("v0.2", "Underlay", "fabric", { asn: 1, neighbors: [{ ...peer, properties: multiHop({}) }] }),
+      "v0.2",
+      { asn: 1, neighbors: [{ ...peer, ebgpMultiHop: true }] },
+      [],
+    ],
+    [
+      "a ttl gets lost",
+      manifest("v0.2", "Underlay", "fabric", { asn: 1, neighbors: [{ ...peer, properties: multiHop({ ttl: 3 }) }] }),
+      "v0.1",
+      { asn: 1, neighbors: [{ ...peer, ebgpMultiHop: true }] },
+      ["spec.neighbors[0].properties[0].ebgpMultiHop.ttl: Before main, ebgpMultiHop has no ttl, and is 255 instead of 3"],
+    ],
+    [
+      "main has them",
+      manifest("v0.2", "Underlay", "fabric", { asn: 1, neighbors: [{ ...peer, properties: multiHop({ ttl: 3 }) }] }),
+      "main",
+      { asn: 1, neighbors: [{ ...peer, properties: multiHop({ ttl: 3 }) }] },
+      [],
+    ],
+    [
+      "a second interface in v0.1",
+      manifest("v0.2", "Underlay", "fabric", { asn: 1, interfaces: [device("eth1"), device("eth2")], neighbors: [peer] }),
+      "v0.1",
+      { asn: 1, nics: ["eth1", "eth2"], neighbors: [peer] },
+      ["spec.interfaces[1]: v0.1 rejects an Underlay with more than one interface"],
+    ],
+    [
+      "a second nic, which only Plumbline takes",
+      manifest("v0.1", "Underlay", "fabric", { asn: 1, nics: ["eth1", "eth2"], neighbors: [peer] }),
+      "v0.1",
+      { asn: 1, nics: ["eth1", "eth2"], neighbors: [peer] },
+      ["spec.nics[1]: v0.1 rejects an Underlay with more than one interface"],
+    ],
+    [
+      "an internal neighbor in v0.1",
+      manifest("main", "Underlay", "fabric", { asn: 64512, neighbors: [peer] }),
+      "v0.1",
+      { asn: 64512, neighbors: [peer] },
+      ["spec.neighbors[0].asn: v0.1 rejects a neighbor with the AS number of the Underlay"],
+    ],
+  ])("%s", (_, object, to, spec, losses) => {
+    const converted = convert(object, to, domains);
+    expect(specOf(converted)).toEqual(spec);
+    expect(converted.losses.map(({ field, message }) => `${field}: ${message}`)).toEqual(losses);
   });
 });
 

@@ -2,10 +2,11 @@ import { apiAnnotation } from "../../api/annotations.ts";
 import { isObject, type JsonObject } from "../../api/admission/value.ts";
 import { groupOf, type KubeObject } from "../../api/kind.ts";
 import type { L2VNI } from "../../api/openpe/l2vni.ts";
+import type { Underlay } from "../../api/openpe/underlay.ts";
 import type { ApiDialect } from "../model/specs.ts";
 import { readL2VNI } from "./read-objects.ts";
 import { type FieldLoss, type Respelled, respell } from "./respell.ts";
-import { V01_TO_V02, V02_TO_MAIN } from "./spellings.ts";
+import { OLD_GROUP_EXTENSIONS, V01_TO_V02, V02_TO_MAIN } from "./spellings.ts";
 
 /** The versions of OpenPERouter that have other fields; main is its main branch. */
 export type ApiTarget = ApiDialect | "main";
@@ -46,6 +47,7 @@ export function convert(object: KubeObject, to: ApiTarget, domains: RoutingDomai
 
   const isMain = groupOf(object.apiVersion) === MAIN_GROUP;
   const disconnected = kind === "L2VNI" && !isMain && readL2VNI(object as L2VNI).spec.disconnected === true;
+  if (!isMain && to !== "main") follow(respell(spec, OLD_GROUP_EXTENSIONS[kind] ?? [], "older", to));
   if (isMain && to !== "main") {
     follow(respell(withVrf(object, spec, domains, lose), V02_TO_MAIN[kind] ?? [], "older", "v0.2"));
   }
@@ -56,6 +58,7 @@ export function convert(object: KubeObject, to: ApiTarget, domains: RoutingDomai
       lose(isMain ? "spec.routingDomain" : "spec.vrf", "In v0.1 an L2VNI without a VRF is in one of its own name");
     }
     follow(respell(spec, known, "older", "v0.1"));
+    if (kind === "Underlay") losses.push(...rejectedByV01(spec).map(({ field, message }) => ({ field: originalOf(field), message })));
   } else if (!isMain) {
     follow(respell(spec, V01_TO_V02[kind] ?? [], "newer", "v0.2"));
     if (kind === "L2VNI" && !disconnected && !vrfIn(spec)) spec = { vrf: object.metadata.name, ...(spec as object) };
@@ -80,6 +83,21 @@ function itself(field: string): string {
 
 function vrfIn(spec: unknown): unknown {
   return isObject(spec) ? spec["vrf"] : undefined;
+}
+
+/** What only Plumbline accepts with the fields of v0.1. */
+function rejectedByV01(spec: unknown): FieldLoss[] {
+  const { asn, nics = [], neighbors = [] } = spec as Partial<Underlay["spec"]>;
+  const more = nics.slice(1).map((_, nth) => ({
+    field: `spec.nics[${nth + 1}]`,
+    message: "v0.1 rejects an Underlay with more than one interface",
+  }));
+  const internal = neighbors.flatMap((neighbor, nth) =>
+    neighbor.asn === undefined || neighbor.asn !== asn
+      ? []
+      : { field: `spec.neighbors[${nth}].asn`, message: "v0.1 rejects a neighbor with the AS number of the Underlay" },
+  );
+  return [...more, ...internal];
 }
 
 type LoseField = (field: string, message: string) => void;

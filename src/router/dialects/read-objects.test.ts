@@ -4,8 +4,8 @@ import { describe, expect, test } from "vitest";
 import type { L2VNI } from "../../api/openpe/l2vni.ts";
 import type { Underlay } from "../../api/openpe/underlay.ts";
 import { plan } from "../plan.ts";
-import { readL2VNI, readL3VNI, readObjects, readUnderlay, vrfOfL2VNI } from "./read-objects.ts";
-import { hostSession, l2vni, l3vni, observed, underlay } from "../testing/fixtures.ts";
+import { readL2VNI, readL3VNI, readObjects, readPassthrough, readUnderlay, vrfOfL2VNI } from "./read-objects.ts";
+import { hostSession, l2vni, l3vni, observed, passthrough, rawConfig, underlay } from "../testing/fixtures.ts";
 
 type Spec = Underlay["spec"];
 type Neighbor = NonNullable<Spec["neighbors"]>[number];
@@ -141,6 +141,32 @@ describe("Underlay", () => {
     ]);
   });
 
+  test("messages name and count settings as the object has them", () => {
+    const neighbor = { asn: 64512, address: "192.168.11.2" };
+    const spec: Spec = {
+      asn: 64514,
+      routeridcidr: "10.0.0.0/24",
+      nics: ["eth1"],
+      neighbors: [
+        { ...neighbor, holdTimeSeconds: 2, keepaliveTimeSeconds: 1, connectTimeSeconds: 0, bfd: { minimumTTL: 0 } },
+        { ...neighbor, address: "192.168.11.3", holdTimeSeconds: 9, keepaliveTimeSeconds: 10 },
+        { ...neighbor, address: "192.168.11.5", holdTimeSeconds: 9 },
+        { ...neighbor, address: "192.168.11.6", keepaliveTimeSeconds: 9 },
+        { asn: 64512, interface: "eth1", properties: [{ type: "ebgpMultiHop", ebgpMultiHop: {} }] },
+      ],
+    };
+    const objects = readObjects({ underlays: [{ ...underlay(), spec }], l2vnis: [], l3vnis: [], passthroughs: [], rawConfigs: [] });
+    expect(plan(observed(objects)).failures.map(({ field, message }) => `${field.replace("spec.neighbors", "")}: ${message}`)).toEqual([
+      "[0].bfd.minimumTTL: minimumTTL 0 is not a whole number from 1 to 254",
+      "[0].connectTimeSeconds: connectTimeSeconds 0 must be 1 to 65535",
+      "[0].holdTimeSeconds: holdTimeSeconds 2 must be 0 or 3 to 65535",
+      "[1].keepaliveTimeSeconds: keepaliveTimeSeconds 10 is longer than holdTimeSeconds 9",
+      "[2].keepaliveTimeSeconds: set both holdTimeSeconds and keepaliveTimeSeconds, or neither",
+      "[3].holdTimeSeconds: set both holdTimeSeconds and keepaliveTimeSeconds, or neither",
+      "[4].properties: Neighbor interface eth1 is directly connected; remove properties",
+    ]);
+  });
+
   test("an interface neighbor needs an interface of the Underlay", () => {
     const objects = { underlays: [underlay("fabric", { neighbors: [{ type: "external", interface: "eth7" }] })] };
     expect(plan(observed(objects)).failures.map(({ field, message }) => `${field}: ${message}`)).toEqual([
@@ -208,6 +234,26 @@ describe("L2VNI", () => {
 
 test("a host session with type is of v0.2", () => {
   const { asn, localcidr } = hostSession();
-  const object = l3vni("red", { vni: 200, vrf: "red", hostsession: { asn, localcidr, hosttype: "internal" } });
-  expect(readL3VNI(object).reading?.api).toBe("v0.2");
+  const hostsession = { asn, localcidr, hosttype: "internal" } as const;
+  expect(readL3VNI(l3vni("red", { vni: 200, vrf: "red", hostsession })).reading?.api).toBe("v0.2");
+  expect(readPassthrough(passthrough("host", hostsession)).reading?.api).toBe("v0.2");
+});
+
+test("an unknown version in the annotation is a failure of each kind", () => {
+  const born = { annotations: { [apiAnnotation]: "v3" } };
+  const objects = readObjects({
+    underlays: [underlay()],
+    l2vnis: [l2vni("web", { vni: 110 }, born)],
+    l3vnis: [l3vni("red", { vni: 200, vrf: "red" }, born)],
+    passthroughs: [passthrough("host", undefined, born)],
+    rawConfigs: [rawConfig("raw", "log syslog", 0, born)],
+  });
+  const { failures } = plan(observed(objects));
+  const field = `metadata.annotations[${apiAnnotation}]`;
+  expect(failures.filter((one) => one.field === field).map(({ kind }) => kind)).toEqual([
+    "L2VNI",
+    "L3VNI",
+    "L3Passthrough",
+    "RawFRRConfig",
+  ]);
 });

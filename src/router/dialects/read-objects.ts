@@ -1,25 +1,40 @@
 import { apiAnnotation } from "../../api/annotations.ts";
 import type { L2VNI } from "../../api/openpe/l2vni.ts";
+import type { L3Passthrough } from "../../api/openpe/l3passthrough.ts";
 import type { L3VNI } from "../../api/openpe/l3vni.ts";
+import type { RawFRRConfig } from "../../api/openpe/raw-frr-config.ts";
 import type { Underlay } from "../../api/openpe/underlay.ts";
 import type { RouterObjects } from "../model/observed.ts";
-import type { ApiDialect, L2VNISpec, L3VNISpec, NeighborSpec, Reading, RouterObject, UnderlaySpec } from "../model/specs.ts";
+import type {
+  ApiDialect,
+  HostSession,
+  L2VNISpec,
+  L3VNISpec,
+  NeighborSpec,
+  PassthroughSpec,
+  Reading,
+  RouterObject,
+  UnderlaySpec,
+} from "../model/specs.ts";
 import type { FieldProblem } from "../validate/field-error.ts";
 import { vrfOf } from "../validate/names.ts";
 
 /** The router's objects as they are stored. */
-export type StoredObjects = Pick<RouterObjects, "passthroughs" | "rawConfigs"> & {
+export interface StoredObjects {
   readonly underlays: readonly Underlay[];
   readonly l2vnis: readonly L2VNI[];
   readonly l3vnis: readonly L3VNI[];
-};
+  readonly passthroughs: readonly L3Passthrough[];
+  readonly rawConfigs: readonly RawFRRConfig[];
+}
 
 export function readObjects(stored: StoredObjects): RouterObjects {
   return {
-    ...stored,
     underlays: stored.underlays.map(readUnderlay),
     l2vnis: stored.l2vnis.map(readL2VNI),
     l3vnis: stored.l3vnis.map(readL3VNI),
+    passthroughs: stored.passthroughs.map(readPassthrough),
+    rawConfigs: stored.rawConfigs.map(readRawConfig),
   };
 }
 
@@ -124,6 +139,11 @@ function readNeighbor(neighbor: ApiNeighbor, at: string, spellings: Spellings): 
     keepaliveTime: duration("keepaliveTime", keepaliveTime, keepaliveTimeSeconds),
     connectTime: duration("connectTime", connectTime, connectTimeSeconds),
   };
+  // A missing one of the two is missed under the name that belongs to the other.
+  const [inSeconds, inDurations] = [holdTimeSeconds ?? keepaliveTimeSeconds, holdTime ?? keepaliveTime];
+  if (inSeconds !== undefined && inDurations === undefined) {
+    for (const name of ["holdTime", "keepaliveTime"]) spellings.newer(`${at}.${name}Seconds`, `${at}.${name}`);
+  }
   const { ebgpMultiHop, multiHopTtl } = readMultiHop(same.ebgpMultiHop, properties, at, spellings);
   for (const name of ["type", "interface", "addressFamilies"] as const) if (same[name] !== undefined) spellings.newer(`${at}.${name}`);
   same.addressFamilies?.forEach(({ type }, nth) => {
@@ -158,8 +178,8 @@ export function readL2VNI(object: L2VNI): RouterObject<L2VNISpec> {
 }
 
 /** Read as v0.1 although other objects are of v0.2, where they would be in no VRF. */
-export function unclearL2VNIs({ underlays, l2vnis, l3vnis }: RouterObjects): RouterObject<L2VNISpec>[] {
-  if (![...underlays, ...l2vnis, ...l3vnis].some(({ reading }) => reading?.api === "v0.2")) return [];
+export function unclearL2VNIs({ underlays, l2vnis, l3vnis, passthroughs }: RouterObjects): RouterObject<L2VNISpec>[] {
+  if (![...underlays, ...l2vnis, ...l3vnis, ...passthroughs].some(({ reading }) => reading?.api === "v0.2")) return [];
   return l2vnis.filter(
     ({ metadata, spec, reading }) => !spec.vrf && reading?.api === "v0.1" && metadata.annotations?.[apiAnnotation] === undefined,
   );
@@ -175,8 +195,23 @@ export function vrfOfL2VNI(object: L2VNI): string | undefined {
 export function readL3VNI(object: L3VNI): RouterObject<L3VNISpec> {
   const spellings = new Spellings(object.metadata.annotations);
   readAddressFamily(object.spec, spellings);
-  if (object.spec.hostsession?.hosttype) spellings.newer("spec.hostsession.hosttype");
+  readHostSession(object.spec.hostsession, spellings);
   return { ...object, reading: spellings.reading };
+}
+
+export function readPassthrough(object: L3Passthrough): RouterObject<PassthroughSpec> {
+  const spellings = new Spellings(object.metadata.annotations);
+  readHostSession(object.spec.hostsession, spellings);
+  return { ...object, reading: spellings.reading };
+}
+
+function readHostSession(session: HostSession | undefined, spellings: Spellings): void {
+  if (session?.hosttype) spellings.newer("spec.hostsession.hosttype");
+}
+
+/** It is the same in all versions. */
+function readRawConfig(object: RawFRRConfig): RouterObject<RawFRRConfig["spec"]> {
+  return { ...object, reading: new Spellings(object.metadata.annotations).reading };
 }
 
 function readAddressFamily({ underlayAddressFamily: family }: L2VNISpec | L3VNISpec, spellings: Spellings): void {

@@ -66,7 +66,7 @@ export const V01_TO_V02: Spellings = {
         duration("connectTime"),
         { older: "hostasn" },
         { older: "bfd", newer: "bfd", fields: [{ older: "minimumTtl", newer: "minimumTTL" }] },
-        ...added("type", "interface", "addressFamilies", "properties"),
+        ...added("type", "interface", "addressFamilies"),
       ],
     },
     ...added("gracefulRestart", "isis", "srv6"),
@@ -91,21 +91,28 @@ interface Properties {
   ebgpMultiHop?: { ttl?: number };
 }
 
+const multiHop = setting<boolean, Properties[]>({
+  older: "ebgpMultiHop",
+  newer: "properties",
+  toNewer: (on) => (on ? [{ type: "ebgpMultiHop", ebgpMultiHop: {} }] : undefined),
+  toOlder: ([property], lose) => {
+    const ttl = property?.ebgpMultiHop?.ttl ?? 255;
+    if (ttl !== 255) lose(`Before main, ebgpMultiHop has no ttl, and is 255 instead of ${ttl}`, "[0].ebgpMultiHop.ttl");
+    return property && true;
+  },
+});
+
+/** Fields of main that Plumbline takes in the old group too. */
+export const OLD_GROUP_EXTENSIONS: Spellings = {
+  Underlay: [{ older: "neighbors", newer: "neighbors", fields: [multiHop] }],
+};
+
 const neighbor: Spelling = {
   older: "neighbors",
   newer: "neighbors",
   fields: [
     named("type", "type", SIDES),
-    setting<boolean, Properties[]>({
-      older: "ebgpMultiHop",
-      newer: "properties",
-      toNewer: (on) => (on ? [{ type: "ebgpMultiHop", ebgpMultiHop: {} }] : undefined),
-      toOlder: ([property], lose) => {
-        const ttl = property?.ebgpMultiHop?.ttl ?? 255;
-        if (ttl !== 255) lose(`ebgpMultiHop has no ttl in v0.2, and is 255 instead of ${ttl}`, "[0].ebgpMultiHop.ttl");
-        return property && true;
-      },
-    }),
+    multiHop,
     {
       older: "bfd",
       newer: "bfd",

@@ -35,7 +35,7 @@ export interface RouterObjects {
   readonly l2vnis: readonly RouterObject<L2VNISpec>[];
   readonly l3vnis: readonly RouterObject<L3VNISpec>[];
   readonly passthroughs: readonly RouterObject<PassthroughSpec>[];
-  readonly rawConfigs: readonly RawFRRConfig[];
+  readonly rawConfigs: readonly RouterObject<RawFRRConfig["spec"]>[];
 }
 
 /** A problem says why there is no password: `Secret tor-password not found`. */

@@ -35,12 +35,15 @@ export interface UnderlayRenderInput {
   readonly announcedVtep?: string;
   /** By the neighbor's name in FRR. */
   readonly passwords: ReadonlyMap<string, string>;
+  /** Whose unicast routes neighbors without a list of families exchange, besides those of their own address. */
+  readonly unicast: readonly Family[];
 }
 
-export function underlayFragment(owner: string, { spec, routerId, announcedVtep, passwords }: UnderlayRenderInput): Fragment {
+export function underlayFragment(owner: string, { spec, routerId, announcedVtep, passwords, unicast }: UnderlayRenderInput): Fragment {
   const neighbors = spec.neighbors ?? [];
+  const families = new Map(neighbors.map((one) => [one, familiesOf(one, spec, unicast)]));
   const inFamily = (family: NeighborFamily) =>
-    neighbors.filter((one) => familiesOf(one, spec).has(family)).flatMap((one) => fabricNeighborInFamily(one, spec.asn));
+    neighbors.filter((one) => families.get(one)?.has(family)).flatMap((one) => fabricNeighborInFamily(one, family, spec.asn));
   const evpn = spec.evpn ? [...inFamily("evpn"), { line: "advertise-all-vni" }] : inFamily("evpn");
   const profiles = neighbors.flatMap(bfdProfile);
   return {
@@ -53,7 +56,10 @@ export function underlayFragment(owner: string, { spec, routerId, announcedVtep,
           ...instance(routerId),
           ...ecmp(isMultipath(spec)),
           ...gracefulRestart(spec),
-          ...neighbors.flatMap((neighbor) => fabricNeighbor(neighbor, spec, passwords.get(peerName(neighbor)))),
+          ...neighbors.flatMap((neighbor) => {
+            const extendedNextHop = isIPv6(neighbor) && families.get(neighbor)?.has("ipv4unicast");
+            return fabricNeighbor(neighbor, spec, { password: passwords.get(peerName(neighbor)), extendedNextHop });
+          }),
           ...addressFamily("ipv4 unicast", [...(announcedVtep ? [network(`${announcedVtep}/32`)] : []), ...inFamily("ipv4unicast")]),
           ...addressFamily("ipv6 unicast", inFamily("ipv6unicast")),
           ...addressFamily("l2vpn evpn", evpn),
@@ -65,11 +71,16 @@ export function underlayFragment(owner: string, { spec, routerId, announcedVtep,
 
 type NeighborFamily = NonNullable<NeighborSpec["addressFamilies"]>[number]["type"];
 
-/** As listed; otherwise the family of its address and EVPN. They do not depend on VNIs: another list would reset the session. */
-function familiesOf({ address, addressFamilies }: NeighborSpec, { evpn }: UnderlaySpec): ReadonlySet<NeighborFamily> {
-  if (addressFamilies) return new Set(addressFamilies.map(({ type }) => type));
-  const own = address !== undefined && parseAddress(address).family === 6 ? "ipv6unicast" : "ipv4unicast";
-  return new Set([own, ...(evpn ? (["evpn"] as const) : [])]);
+/** As listed; otherwise the family of its address, `unicast` and EVPN. They do not depend on VNIs: another list would reset the session. */
+function familiesOf(neighbor: NeighborSpec, { evpn }: UnderlaySpec, unicast: readonly Family[]): ReadonlySet<NeighborFamily> {
+  if (neighbor.addressFamilies) return new Set(neighbor.addressFamilies.map(({ type }) => type));
+  const own: Family = isIPv6(neighbor) ? 6 : 4;
+  return new Set([...[own, ...unicast].map((family) => `ipv${family}unicast` as const), ...(evpn ? (["evpn"] as const) : [])]);
+}
+
+/** Whether it has an IPv6 address. One without an address uses IPv6 too, where FRR offers IPv4 routes by itself. */
+function isIPv6({ address }: NeighborSpec): boolean {
+  return address !== undefined && parseAddress(address).family === 6;
 }
 
 /** Two switches in different ASes are both used: otherwise FRR compares AS paths, and uses one. Each instance compares its own, also those it imports. */
@@ -99,7 +110,11 @@ export function peerName({ address, interface: name }: NeighborSpec): string {
   return name ?? parseAddress(address ?? "").toString();
 }
 
-function fabricNeighbor(neighbor: NeighborSpec, { asn, gracefulRestart }: UnderlaySpec, password: string | undefined): ConfigLine[] {
+function fabricNeighbor(
+  neighbor: NeighborSpec,
+  { asn, gracefulRestart }: UnderlaySpec,
+  { password, extendedNextHop }: { password: string | undefined; extendedNextHop: boolean | undefined },
+): ConfigLine[] {
   const { bfd, holdTime, keepaliveTime, port, ebgpMultiHop, multiHopTtl } = neighbor;
   // A neighbor that restarts gracefully has to be back before its routes are dropped.
   const connectTime = neighbor.connectTime ?? (gracefulRestart ? "5s" : undefined);
@@ -112,16 +127,21 @@ function fabricNeighbor(neighbor: NeighborSpec, { asn, gracefulRestart }: Underl
     port,
     ebgpMultiHop,
     multiHopTtl,
+    extendedNextHop,
     ...(timers && { timers: { keepalive: wholeSeconds(keepaliveTime), hold: wholeSeconds(holdTime) } }),
     ...(connectTime !== undefined && { connectTime: wholeSeconds(connectTime) }),
     ...(bfd && { bfd: { profile: hasProfile(neighbor) ? profileName(neighbor) : undefined } }),
   });
 }
 
-/** An external neighbor may send back what carries our own AS number; to an internal one we are the way to what the hosts announce. */
-function fabricNeighborInFamily(neighbor: NeighborSpec, ownAsn: number): ConfigLine[] {
+/**
+ * An external neighbor may send back what carries our own AS number; to an internal one we are the way to what the hosts announce. The next hop of an EVPN route is the VTEP
+ * that its tunnel ends at, which stays.
+ */
+function fabricNeighborInFamily(neighbor: NeighborSpec, family: NeighborFamily, ownAsn: number): ConfigLine[] {
   const isInternal = neighbor.type === "internal" || neighbor.asn === ownAsn;
-  return neighborOptions(peerName(neighbor), ["activate", isInternal ? "next-hop-self force" : "allowas-in"]);
+  const internal = family === "evpn" ? [] : ["next-hop-self force"];
+  return neighborOptions(peerName(neighbor), ["activate", ...(isInternal ? internal : ["allowas-in"])]);
 }
 
 /** The BFD profile of a neighbor that asks for more than plain BFD. */
@@ -210,10 +230,10 @@ export function passthroughFragment(owner: string, { hostsession }: PassthroughS
   };
 }
 
-/** The session is in the fabric's own instance, whose AS number can differ from the one that the host uses. */
+/** The session is in the fabric's own instance, whose AS number can differ from the one that the host uses. A host that starts again is not to wait for two minutes. */
 function passthroughNeighbor(host: string, session: HostSession, asn: number): ConfigLine[] {
   const localAs = session.asn === asn ? [] : [`local-as ${session.asn} no-prepend replace-as`];
-  return neighborOptions(host, [`remote-as ${session.hosttype ?? session.hostasn}`, ...localAs]);
+  return neighborOptions(host, [`remote-as ${session.hosttype ?? session.hostasn}`, ...localAs, "timers connect 5"]);
 }
 
 export function rawFragment(owner: string, { rawConfig }: RawFRRConfig["spec"]): Fragment {

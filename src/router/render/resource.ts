@@ -50,7 +50,7 @@ export function renderUnderlay(
   owner: string,
   spec: UnderlaySpec,
   { routerId, vtep }: UnderlayFacts,
-  node: NodeFacts & { readonly lost: readonly string[] },
+  node: NodeFacts & { readonly lost: readonly string[]; readonly unicast: readonly Family[] },
 ): Rendered {
   const passwords = new Map(
     (spec.neighbors ?? []).flatMap((neighbor) => {
@@ -58,7 +58,8 @@ export function renderUnderlay(
       return password === undefined ? [] : [[peerName(neighbor), password] as const];
     }),
   );
-  const fragment = underlayFragment(owner, { spec, routerId, passwords, ...(vtep?.ours && { announcedVtep: vtep.address.toString() }) });
+  const announced = vtep?.ours && { announcedVtep: vtep.address.toString() };
+  const fragment = underlayFragment(owner, { spec, routerId, passwords, unicast: node.unicast, ...announced });
   return { fragment, links: underlayLinks(owner, spec, vtep, node) };
 }
 

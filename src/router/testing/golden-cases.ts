@@ -156,4 +156,27 @@ export const CASES: Readonly<Record<string, ObservedNode>> = {
       },
     },
   ),
+
+  // Sessions over IPv6 that carry the route to an IPv4 VTEP, and a host with both families behind them.
+  "ipv6-fabric": observed(
+    readObjects({
+      underlays: [
+        underlay(
+          "fabric",
+          {
+            neighbors: [
+              { asn: 64512, address: "2001:db8::2" },
+              { asn: 64514, address: "2001:db8::3" },
+              { asn: 64513, address: "192.168.11.2" },
+            ],
+          },
+          { annotations: { "plumbline.dev/api": "v0.2" } },
+        ),
+      ],
+      l2vnis: [],
+      l3vnis: [],
+      passthroughs: [passthrough("host", hostSession("192.169.20.0/24", "2001:db8:20::/64"))],
+      rawConfigs: [],
+    }),
+  ),
 };

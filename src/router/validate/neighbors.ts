@@ -3,17 +3,22 @@ import type { ObservedNode, Password } from "../model/observed.ts";
 import { seconds } from "../../util/duration.ts";
 import { passwordProblem } from "../../frr/render-neighbor.ts";
 import { quote } from "../../ip/error.ts";
-import { AS_NUMBER, type FieldProblem, problemIf, numberProblems } from "./field-error.ts";
+import { AS_NUMBER, type FieldProblem, nameIn, problemIf, numberProblems, type WrittenAs } from "./field-error.ts";
 import { nameProblems } from "./names.ts";
 import { readAddress, unusable } from "./networks.ts";
 
 /** U8, U9 and everything about each neighbor. */
-export function neighborProblems({ neighbors = [], nics = [] }: UnderlaySpec, passwords: ObservedNode["passwords"]): FieldProblem[] {
+export function neighborProblems(
+  { neighbors = [], nics = [] }: UnderlaySpec,
+  writtenAs: WrittenAs,
+  passwords: ObservedNode["passwords"],
+): FieldProblem[] {
   if (neighbors.length === 0) return [{ field: "spec.neighbors", message: "neighbors is empty; the router requires at least one" }];
   const first = new Map<string, number>();
   return neighbors.flatMap((neighbor, nth) => {
     const field = `spec.neighbors[${nth}]`;
-    const { peer, problems } = neighbor.interface === undefined ? addressOf(field, neighbor) : interfaceOf(field, neighbor, nics);
+    const { peer, problems } =
+      neighbor.interface === undefined ? addressOf(field, neighbor) : interfaceOf(field, neighbor, { nics, writtenAs });
     const twin = peer && first.get(peer.key);
     if (twin !== undefined)
       problems.push({ field: peer?.field ?? field, message: `${peer?.text} is a duplicate of spec.neighbors[${twin}]` });
@@ -23,9 +28,9 @@ export function neighborProblems({ neighbors = [], nics = [] }: UnderlaySpec, pa
       ...remoteAsProblems(field, neighbor),
       ...(neighbor.multiHopTtl === undefined ? [] : numberProblems(`${field}.multiHopTtl`, "ttl", neighbor.multiHopTtl, 1, 255)),
       ...(neighbor.port === undefined ? [] : numberProblems(`${field}.port`, "Port", neighbor.port, 0, 65_535)),
-      ...timerProblems(field, neighbor),
+      ...timerProblems(field, neighbor, writtenAs),
       ...passwordProblems(field, neighbor, passwords),
-      ...bfdProblems(`${field}.bfd`, neighbor.bfd),
+      ...bfdProblems(`${field}.bfd`, neighbor.bfd, writtenAs),
     ];
   });
 }
@@ -47,7 +52,11 @@ function addressOf(at: string, { address }: NeighborSpec): PeerReading {
 }
 
 /** FRR would wait for ever for an interface that the router does not get. */
-function interfaceOf(at: string, { interface: name = "", address, ebgpMultiHop }: NeighborSpec, nics: readonly string[]): PeerReading {
+function interfaceOf(
+  at: string,
+  { interface: name = "", address, ebgpMultiHop }: NeighborSpec,
+  { nics, writtenAs }: { nics: readonly string[]; writtenAs: WrittenAs },
+): PeerReading {
   const field = `${at}.interface`;
   const text = `Neighbor interface ${name}`;
   const problems = nameProblems(field, "Interface", name);
@@ -56,7 +65,11 @@ function interfaceOf(at: string, { interface: name = "", address, ebgpMultiHop }
     peer: { key: name, field, text },
     problems: [
       ...problemIf(address !== undefined, field, () => "Set address or interface, not both"),
-      ...problemIf(ebgpMultiHop === true, `${at}.ebgpMultiHop`, () => `${text} is directly connected; remove ebgpMultiHop`),
+      ...problemIf(
+        ebgpMultiHop === true,
+        `${at}.ebgpMultiHop`,
+        () => `${text} is directly connected; remove ${nameIn(writtenAs, `${at}.ebgpMultiHop`)}`,
+      ),
       ...problemIf(!nics.includes(name), field, () => `${text} is not an interface of the Underlay`),
     ],
   };
@@ -67,12 +80,16 @@ function remoteAsProblems(field: string, { asn, type }: NeighborSpec): FieldProb
   return problemIf(asn !== undefined, `${field}.type`, () => "Set asn or type, not both");
 }
 
-function timerProblems(field: string, { holdTime, keepaliveTime, connectTime }: NeighborSpec): FieldProblem[] {
+function timerProblems(field: string, { holdTime, keepaliveTime, connectTime }: NeighborSpec, writtenAs: WrittenAs): FieldProblem[] {
   const problems: FieldProblem[] = [];
-  const duration = (name: string, text: string | undefined) => {
+  const name = (timer: string) => nameIn(writtenAs, `${field}.${timer}`);
+  // v0.2 counts seconds.
+  const unit = (timer: string) => (name(timer).endsWith("Seconds") ? "" : "s");
+  const shown = (timer: string, text = "") => `${name(timer)} ${unit(timer) === "" ? seconds(text) : text}`;
+  const duration = (timer: string, text: string | undefined) => {
     const value = seconds(text);
     if (text !== undefined && value === undefined)
-      problems.push({ field: `${field}.${name}`, message: `${name} ${quote(text)} is not a duration such as 30s` });
+      problems.push({ field: `${field}.${timer}`, message: `${timer} ${quote(text)} is not a duration such as 30s` });
     return value;
   };
   const hold = duration("holdTime", holdTime);
@@ -83,27 +100,27 @@ function timerProblems(field: string, { holdTime, keepaliveTime, connectTime }: 
     ...problemIf(
       (holdTime === undefined) !== (keepaliveTime === undefined),
       `${field}.${holdTime === undefined ? "holdTime" : "keepaliveTime"}`,
-      () => "set both holdTime and keepaliveTime, or neither",
+      () => `set both ${name("holdTime")} and ${name("keepaliveTime")}, or neither`,
     ),
     ...problemIf(
       hold !== undefined && hold !== 0 && (hold < 3 || hold >= 65_536),
       `${field}.holdTime`,
-      () => `holdTime ${holdTime} must be 0 or 3s to 65535s`,
+      () => `${shown("holdTime", holdTime)} must be 0 or 3${unit("holdTime")} to 65535${unit("holdTime")}`,
     ),
     ...problemIf(
       keepalive !== undefined && (keepalive < 0 || keepalive >= 65_536),
       `${field}.keepaliveTime`,
-      () => `keepaliveTime ${keepaliveTime} must be 0s to 65535s`,
+      () => `${shown("keepaliveTime", keepaliveTime)} must be 0${unit("keepaliveTime")} to 65535${unit("keepaliveTime")}`,
     ),
     ...problemIf(
       hold !== undefined && keepalive !== undefined && keepalive > hold,
       `${field}.keepaliveTime`,
-      () => `keepaliveTime ${keepaliveTime} is longer than holdTime ${holdTime}`,
+      () => `${shown("keepaliveTime", keepaliveTime)} is longer than ${shown("holdTime", holdTime)}`,
     ),
-    ...problemIf(
-      connect !== undefined && !(Number.isInteger(connect) && connect >= 1 && connect <= 65_535),
-      `${field}.connectTime`,
-      () => `connectTime ${connectTime} must be 1s to 65535s in whole seconds`,
+    ...problemIf(connect !== undefined && !(Number.isInteger(connect) && connect >= 1 && connect <= 65_535), `${field}.connectTime`, () =>
+      unit("connectTime") === ""
+        ? `${shown("connectTime", connectTime)} must be 1 to 65535`
+        : `connectTime ${connectTime} must be 1s to 65535s in whole seconds`,
     ),
   ];
 }
@@ -143,7 +160,10 @@ const BFD: readonly [Exclude<keyof NonNullable<NeighborSpec["bfd"]>, "echoMode" 
   ["minimumTtl", 1, 254],
 ];
 
-function bfdProblems(field: string, bfd: NeighborSpec["bfd"]): FieldProblem[] {
+function bfdProblems(field: string, bfd: NeighborSpec["bfd"], writtenAs: WrittenAs): FieldProblem[] {
   if (!bfd) return [];
-  return BFD.flatMap(([name, min, max]) => (bfd[name] === undefined ? [] : numberProblems(`${field}.${name}`, name, bfd[name], min, max)));
+  return BFD.flatMap(([name, min, max]) => {
+    const at = `${field}.${name}`;
+    return bfd[name] === undefined ? [] : numberProblems(at, nameIn(writtenAs, at), bfd[name], min, max);
+  });
 }

@@ -8,7 +8,7 @@ import type { NeighborSpec as Neighbor } from "../model/specs.ts";
 const facts = observed({}, { passwords: new Map([["tor", { password: "secret" }]]) });
 
 function problemsIn(spec: Partial<Underlay["spec"]>, on: Partial<typeof facts> = {}, annotations: Record<string, string> = {}): string[] {
-  const problems = underlayProblems(underlay("fabric", spec).spec, annotations, { ...facts, ...on });
+  const problems = underlayProblems(underlay("fabric", spec).spec, { annotations }, { ...facts, ...on });
   return problems.map(({ field, message, transient }) => `${field}: ${message}${transient ? " (for now)" : ""}`);
 }
 

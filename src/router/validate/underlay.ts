@@ -4,25 +4,27 @@ import type { Address } from "../../ip/address.ts";
 import { parseInterfaceAddress } from "../../ip/interface-address.ts";
 import { routerIdOf, vtepAddress } from "./addresses.ts";
 import type { ObservedInterface } from "../model/observed.ts";
-import { AS_NUMBER, type FieldProblem, problemIf, numberProblems } from "./field-error.ts";
+import { AS_NUMBER, type FieldProblem, problemIf, numberProblems, type WrittenAs } from "./field-error.ts";
 import { nameProblems } from "./names.ts";
 import { neighborProblems } from "./neighbors.ts";
 import { problemsOf, readAddress, readPrefixOf, type ParsedField, unusable } from "./networks.ts";
 import type { NodeFacts } from "./vni.ts";
 
-/** U2, U4 to U9, and whether the Underlay can stand on this node. `live` is what stands there now. */
-export function underlayProblems(
-  spec: Spec,
-  annotations: Readonly<Record<string, string>>,
-  facts: NodeFacts,
-  live?: Pick<Spec, "nics">,
-): FieldProblem[] {
+interface About {
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly writtenAs?: WrittenAs | undefined;
+  /** What is on this node now. */
+  readonly live?: Pick<Spec, "nics"> | undefined;
+}
+
+/** U2, U4 to U9, and whether the Underlay can stand on this node. */
+export function underlayProblems(spec: Spec, { annotations, writtenAs = new Map(), live }: About, facts: NodeFacts): FieldProblem[] {
   const lost = new Set(lostNics(spec, live, facts.interfaces));
   return [
     ...numberProblems("spec.asn", "AS number", spec.asn, AS_NUMBER.min, AS_NUMBER.max),
     ...indexProblems(facts.index),
     ...problemsOf("spec.routeridcidr", routerId(spec, facts.index ?? 0)),
-    ...neighborProblems(spec, facts.passwords),
+    ...neighborProblems(spec, writtenAs, facts.passwords),
     ...selfProblems(spec, facts),
     ...nicProblems(spec, annotations, facts, lost),
     ...evpnProblems(spec, facts),

@@ -56,6 +56,17 @@ test("a node has its fabric sessions, its VNIs as ranges, and its probe results 
   ]);
 });
 
+test("the sessions of an unnumbered Underlay have the names of its interfaces", () => {
+  const report = routerStatus("n1", "Established");
+  const sessions = [
+    { vrf: "default", neighbor: "eth1", state: "Established" },
+    { vrf: "default", neighbor: "192.168.200.2", state: "Established" },
+  ];
+  const underlay = { metadata: { ...router, name: "fabric" }, spec: { asn: 64514, neighbors: [{ type: "external", interface: "eth1" }] } };
+  const [row] = rows([Underlay, underlay], [RouterNodeConfigurationStatus, { ...report, status: { ...report.status, sessions } }]);
+  expect(row?.type === "router" && row.sessions.map(({ neighbor }) => neighbor)).toEqual(["eth1"]);
+});
+
 test("a node without a router has the sessions of the load balancer, by the address of the peer", () => {
   const peer = { metadata: { name: "tor", namespace: "metallb-system" }, spec: { peerAddress: "192.168.11.2" } };
   expect(rows([BGPPeer, peer], [BGPSessionStatus, session("n1")])).toEqual([

@@ -75,7 +75,7 @@ function fabricSessions({ metadata, status = {} }: RouterNodeConfigurationStatus
   const underlays = resources.flatMap(({ kind, name }) =>
     kind === "Underlay" ? (context.get(Underlay, `${namespace}/${name}`) ?? []) : [],
   );
-  const neighbors = new Set(underlays.flatMap(({ spec }) => (spec.neighbors ?? []).map(({ address }) => address)));
+  const neighbors = new Set(underlays.flatMap(({ spec }) => (spec.neighbors ?? []).map(({ address, interface: link }) => address ?? link)));
   const named = own.filter(({ neighbor }) => neighbors.has(neighbor));
   // An edited Underlay may still run its last good version, with other neighbors.
   return (named.length > 0 ? named : own).map(({ neighbor, state, since }) => {
