@@ -58,12 +58,8 @@ class NodeExplanation {
   #overlay(): HealthStatement[] {
     // The last report of a silent agent may be out of date.
     if (this.#silent) return [];
-    const sessions = [...this.#fabric()].map((neighbor): Dependency => ({
-      component: this.#sessionComponent("default", neighbor),
-      as: "alternative",
-    }));
     const obstacles = this.#status.foreign?.some(isInRouter) ? [{ component: dataPathComponent(this.#node) }] : [];
-    const dependencies = [{ component: this.#agent }, { component: this.#frr }, ...sessions, ...obstacles];
+    const dependencies = [{ component: this.#agent }, { component: this.#frr }, ...this.#fabricSessions(), ...obstacles];
     return explainOverlay({ node: this.#node, namespace: this.#namespace, status: this.#status, reader: this.#reader, dependencies });
   }
 
@@ -145,8 +141,7 @@ class NodeExplanation {
     const fabric = this.#fabric().has(neighbor) && vrf === "default";
     const down = state !== "Established";
     const all = fabric && down ? (this.#status.links ?? []) : [];
-    const own = all.filter(({ name }) => name === neighbor);
-    const links = own.length > 0 ? own : all;
+    const links = all.some(({ name }) => name === neighbor) ? all.filter(({ name }) => name === neighbor) : all;
     const dependencies: Dependency[] = [{ component: this.#agent }, { component: this.#frr }];
     dependencies.push(...links.map(({ name }): Dependency => ({ component: { kind: "Link", name, node: this.#node } })));
     if (!fabric && down) dependencies.push({ component: { kind: "FRR", name: "lb", node: this.#node } });
