@@ -7,9 +7,10 @@ import { cacheDirectory } from "../../src/util/cache-directory.ts";
 import { Child } from "../child.ts";
 import { LabError } from "../error.ts";
 import type { Image } from "../kernel/images.ts";
-import { type Feature, FEATURES, type KernelOptions, missingIn, PROBE, selectKernel } from "../kernel/select.ts";
+import { type Feature, FEATURES, type KernelOptions, missingIn, onKernel, PROBE } from "../kernel/select.ts";
 import type { Progress } from "../progress.ts";
 import { Machine } from "./machine.ts";
+import { startProblem } from "./start-problem.ts";
 
 /** The kernel that a machine runs on. */
 export interface MachineKernel {
@@ -81,7 +82,13 @@ export async function startMachine(
 ): Promise<StartedMachine> {
   const { directory, use, features = ["vrf"], progress } = options;
   if (process.getuid?.() !== 0) throw new LabError("Misuse", "The lab creates network namespaces, which only root may: run it as root");
-  const image = await selectKernel({ features, use, progress });
+  return onKernel({ features, use, progress }, (image) => startOn(image, { directory, features, progress }));
+}
+
+async function startOn(
+  image: Image | "own",
+  { directory, features, progress }: { directory: string; features: readonly Feature[]; progress: Progress },
+): Promise<StartedMachine> {
   if (image !== "own") await checkHost();
   progress.step(image === "own" ? "Creating the lab's namespaces" : "Booting User-Mode Linux");
   for (;;) {
@@ -142,9 +149,8 @@ async function boot(
   } catch (error) {
     await child.kill();
     if (child.logTail(1).includes("File exists")) return undefined;
-    throw own
-      ? new LabError("NotStarted", `The lab's namespaces could not be created:\n${child.logTail(8)}`, error)
-      : notBooted(image, child, error);
+    const { code, message } = startProblem(image, child.logTail(200).split("\n"));
+    throw new LabError(code, message, error);
   }
   const release = (await machine.do(["uname", "-r"])).trim();
   const missing = missingIn((await machine.run(PROBE)).stdout);
@@ -207,24 +213,4 @@ async function checkHost(): Promise<void> {
       "NotStarted",
       `The lab needs ${MEMORY_GB} GB of memory and ${where} ${(free / GB).toFixed(1)} GB free: end other programs, or use a larger machine`,
     );
-}
-
-/** The line of the console that says why, and what to do. */
-function notBooted({ program }: Image, child: Child, cause: unknown): LabError {
-  const lines = child.logTail(200).split("\n");
-  if (lines.some((line) => line.includes("set fp regs failed")))
-    return new LabError(
-      "NotStarted",
-      `${program} does not boot on this CPU, because its register state (AMX) is larger than this old User-Mode Linux expects: make a Debian mirror with the suite testing reachable, so that the lab can fetch a newer one`,
-      cause,
-    );
-  const reason =
-    lines.find((line) => line.includes("panic")) ??
-    lines.findLast((line) => !/^(|Powering off.*|reboot:.*)$/.test(line)) ??
-    "it ended without a message";
-  return new LabError(
-    "NotStarted",
-    `${program} did not boot: ${reason.trim()}. Remove that file so that it is built again, or choose another kernel with --kernel`,
-    cause,
-  );
 }

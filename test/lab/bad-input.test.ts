@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
 import { expect, test } from "vitest";
+import { cacheDirectory } from "../../src/util/cache-directory.ts";
 import { LAUNCHER } from "../support/command-line.ts";
 
 // What a lab cannot start with: one sentence with cause and remedy, exit 3, nothing left.
@@ -26,10 +27,10 @@ find /run -name '*.building*'
 ip -o link | grep -v ' lo:'
 exit $code`;
 
-function labUp(prepare: string, kernel: string): Promise<Ended> {
-  const args = ["--net", "--pid", "--fork", "--mount-proc", "--mount", "--propagation", "private", "--", "sh", "-c", SCRIPT, "sh", prepare];
+function labUp(prepare: string, args: string): Promise<Ended> {
+  const own = ["--net", "--pid", "--fork", "--mount-proc", "--mount", "--propagation", "private", "--", "sh", "-c", SCRIPT, "sh", prepare];
   return new Promise((resolve) => {
-    execFile("unshare", [...args, LAUNCHER, "lab", "up", "--foreground", "--kernel", kernel], (error, stdout, stderr) => {
+    execFile("unshare", [...own, LAUNCHER, "lab", "up", "--foreground", "--kernel", ...args.split(" ")], (error, stdout, stderr) => {
       resolve({ code: error?.code ?? 0, stderr, left: stdout.slice(stdout.indexOf(LEFT) + LEFT.length).trim() });
     });
   });
@@ -46,7 +47,25 @@ test.each([
     "a kernel image that does not boot",
     "",
     "/bin/false",
-    /^plumbline: \/bin\/false did not boot: it ended without a message\. Remove that file so that it is built again, or choose another kernel with --kernel\n$/,
+    /^plumbline: \/bin\/false did not boot: it ended without a message\. Choose another kernel with --kernel\n$/,
+  ],
+  [
+    "a kernel of the cache that does not boot",
+    `for kernel in ${cacheDirectory()}/kernel/*/linux; do mount --bind /bin/false "$kernel"; done`,
+    "uml --kube",
+    /^plumbline: (\S+\/kernel\/\w+)\/linux did not boot: it ended without a message\. Remove \1 so that it is built or fetched again, or choose another kernel with --kernel\n$/,
+  ],
+  [
+    "a tap device that may not be opened",
+    "mount -t tmpfs -o nodev tmpfs /dev/net; mknod /dev/net/tun c 10 200",
+    "/bin/false",
+    /^plumbline: The lab needs a tap device and cannot create one \(open: Permission denied\): in a container allow the device \/dev\/net\/tun and the capability NET_ADMIN\n$/,
+  ],
+  [
+    "root without the right to change networks",
+    'set -- setpriv --bounding-set=-net_admin --inh-caps=-net_admin "$@"',
+    "/bin/false",
+    /^plumbline: The lab's network could not be created \(RTNETLINK answers: Operation not permitted\): in a container allow the capabilities NET_ADMIN and SYS_ADMIN\n$/,
   ],
   [
     "no root",
@@ -73,8 +92,8 @@ test.each([
     // The last lines of apt-get follow.
     /^plumbline: User-Mode Linux of this Debian release could not be built: it needs a Debian mirror\n/m,
   ],
-])("%s: one sentence, exit 3, and nothing is left", async (_what, prepare, kernel, sentence) => {
-  const { code, stderr, left } = await labUp(prepare, kernel);
+])("%s: one sentence, exit 3, and nothing is left", async (_what, prepare, args, sentence) => {
+  const { code, stderr, left } = await labUp(prepare, args);
   expect({ code, left }).toEqual({ code: 3, left: "" });
   expect(stderr).toMatch(sentence);
 });
