@@ -169,6 +169,7 @@ export async function startRouterLab(options: RouterLabOptions): Promise<RouterL
     started.defer(() => agent.stop());
   }
   if (api.plane) replaceWithNodes({ api, agents, log, signal: stop.signal });
+  progress.done();
   const running = started.move();
   return {
     api,

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { expect, test } from "vitest";
+import { describe, test } from "vitest";
 import { cacheDirectory } from "../../src/util/cache-directory.ts";
 import { LAUNCHER } from "../support/command-line.ts";
 
@@ -8,7 +8,7 @@ import { LAUNCHER } from "../support/command-line.ts";
 interface Ended {
   readonly code: unknown;
   readonly stderr: string;
-  /** Files in memory, network links and unfinished builds when it had ended. */
+  /** Files in memory, network links, unfinished builds and records when it had ended. */
   readonly left: string;
 }
 
@@ -23,20 +23,20 @@ eval "$prepare"
 code=$?
 echo "${LEFT}"
 ls -A /dev/shm
-find /run -name '*.building*'
+find /run -name '*.building*' -o -name 'plumbline-*'
 ip -o link | grep -v ' lo:'
 exit $code`;
 
-function labUp(prepare: string, args: string): Promise<Ended> {
+function labUp(prepare: string, args: readonly string[]): Promise<Ended> {
   const own = ["--net", "--pid", "--fork", "--mount-proc", "--mount", "--propagation", "private", "--", "sh", "-c", SCRIPT, "sh", prepare];
   return new Promise((resolve) => {
-    execFile("unshare", [...own, LAUNCHER, "lab", "up", "--foreground", "--kernel", ...args.split(" ")], (error, stdout, stderr) => {
+    execFile("unshare", [...own, LAUNCHER, "lab", "up", ...args], (error, stdout, stderr) => {
       resolve({ code: error?.code ?? 0, stderr, left: stdout.slice(stdout.indexOf(LEFT) + LEFT.length).trim() });
     });
   });
 }
 
-test.each([
+const CASES: readonly (readonly [what: string, prepare: string, args: string, sentence: RegExp])[] = [
   [
     "a kernel image that is not there",
     "",
@@ -69,7 +69,7 @@ test.each([
   ],
   [
     "no root",
-    'chmod 1777 /dev/shm; set -- setpriv --reuid=65534 --regid=65534 --clear-groups env HOME=/nonexistent "$@"',
+    'chmod 1777 /dev/shm /run; set -- setpriv --reuid=65534 --regid=65534 --clear-groups env HOME=/nonexistent "$@"',
     "uml",
     /^plumbline: The lab creates network namespaces, which only root may: run it as root\n$/,
   ],
@@ -92,8 +92,15 @@ test.each([
     // The last lines of apt-get follow.
     /^plumbline: User-Mode Linux of this Debian release could not be built: it needs a Debian mirror\n/m,
   ],
-])("%s: one sentence, exit 3, and nothing is left", async (_what, prepare, args, sentence) => {
-  const { code, stderr, left } = await labUp(prepare, args);
-  expect({ code, left }).toEqual({ code: 3, left: "" });
-  expect(stderr).toMatch(sentence);
+];
+
+describe.concurrent.each([
+  { mode: "in the foreground", flags: ["--foreground"], progress: /$^/g },
+  { mode: "in the background", flags: [], progress: /^.* \(\d+s\)\n/gm },
+])("$mode", ({ flags, progress }) => {
+  test.for(CASES)("%s: one sentence, exit 3, and nothing is left", async ([_what, prepare, args, sentence], { expect }) => {
+    const { code, stderr, left } = await labUp(prepare, [...flags, "--kernel", ...args.split(" ")]);
+    expect({ code, left }).toEqual({ code: 3, left: "" });
+    expect(stderr.replaceAll(progress, "")).toMatch(sentence);
+  });
 });
