@@ -5,6 +5,7 @@ import { helmBinary } from "../../lab/helm/binary.ts";
 import { onKernel } from "../../lab/kernel/select.ts";
 import { kubeBinaries } from "../../lab/kube/binary.ts";
 import { memoryDirectory, startEtcd } from "../../lab/kube/etcd.ts";
+import { nodeAddressBinary } from "../../lab/node-address/binary.ts";
 import { progressOn } from "../../lab/progress.ts";
 import { csiAddonsController, replicationDriver } from "../../lab/sites/csi-addons/binaries.ts";
 import { fluxBinaries } from "../../lab/sites/flux/binaries.ts";
@@ -21,6 +22,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   await onKernel({ features: ["vrf", "nftables"], progress: progressOn(process.stderr) }, (image) => Promise.resolve(image));
   const binaries = await kubeBinaries(progressOn(process.stderr));
   await helmBinary(progressOn(process.stderr));
+  await nodeAddressBinary(progressOn(process.stderr));
   await replicationDriver(progressOn(process.stderr));
   await csiAddonsController("0.12", progressOn(process.stderr));
   await fluxBinaries(progressOn(process.stderr));
