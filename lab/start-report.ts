@@ -10,6 +10,9 @@ type Message =
   | { readonly is: "up" }
   | { readonly is: "failed"; readonly sentence: string; readonly exitCode: number };
 
+/** What to say instead of being up, when asked to end before that. */
+export const STOPPED_EARLY = "Stopped before it was up. Everything was removed.";
+
 /** How a start ended; undefined: without a word, because the process was killed. */
 type StartOutcome = Extract<Message, { is: "up" | "failed" }> | undefined;
 

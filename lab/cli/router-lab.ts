@@ -113,6 +113,7 @@ export async function startRouterLab(options: RouterLabOptions): Promise<RouterL
   const machine = await startMachine({
     directory,
     progress,
+    signal,
     use: options.kernel,
     features,
     besideGb: options.kube ? CONTROL_PLANE_GB : 0,

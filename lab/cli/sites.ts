@@ -1,5 +1,5 @@
 import { progressOn, type Progress } from "../progress.ts";
-import { reportToStarter } from "../start-report.ts";
+import { reportToStarter, STOPPED_EARLY } from "../start-report.ts";
 import { APPLICATION, type SiteName, SITES } from "../sites/names.ts";
 import { startTwoSites, type TwoSites } from "../sites/two-sites.ts";
 import { FailoverPolicy } from "../../src/api/failover/failover-policy.ts";
@@ -7,8 +7,6 @@ import { Cache } from "../../src/kube/cache/cache.ts";
 import { CliError, EXIT } from "../../src/cli/shared/exit.ts";
 import { untilStopped } from "../../src/cli/shared/signals.ts";
 import { type RunningSites, sitesInBackground } from "./running-sites.ts";
-
-const STOPPED_EARLY = "Stopped before it was up. Everything was removed.";
 
 /** Leaves it running in the background and prints how to speak to it. */
 export async function startSites(): Promise<void> {

@@ -7,7 +7,7 @@ import type { PageAddress } from "../../src/cli/dashboard/page-address.ts";
 import { untilStopped } from "../../src/cli/shared/signals.ts";
 import { recordUp } from "../../src/cli/shared/running-ups.ts";
 import { type LiveView, lineView, screenView } from "../../src/cli/live-view/view.ts";
-import { reportToStarter } from "../start-report.ts";
+import { reportToStarter, STOPPED_EARLY } from "../start-report.ts";
 import { labManifests, type RouterLab, type RouterLabOptions, startRouterLab } from "./router-lab.ts";
 import { background, described, kernelTitle } from "./running.ts";
 import { type RequestedTopology, assertSameTopology, topologyFlags, topologyFor } from "./topology-options.ts";
@@ -29,7 +29,6 @@ const TRAFFIC_EVERY_MS = 500;
 const CONNECT_EVERY_MS = 1_000;
 /** A sixth of the time in a cluster: faults in the lab should be visible soon. */
 const CHECK_INTERVAL = "10s";
-const STOPPED_EARLY = "Stopped before it was up. Everything was removed.";
 const HEAD_EVERY_MS = 1_000;
 
 /** Leaves it running in the background and prints its kubeconfig. */

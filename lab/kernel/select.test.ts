@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { LabError } from "../error.ts";
-import { silent } from "../progress.ts";
+import { type Progress, silent } from "../progress.ts";
 import { type Feature, firstThatStarts, type Kernel, kernelsToTry } from "./select.ts";
 
 const PODS: readonly Feature[] = ["vrf", "nftables"];
@@ -25,13 +25,15 @@ test.each<{ what: string; given: Partial<Parameters<typeof kernelsToTry>[0]>; ke
 async function starting(
   kernels: readonly Kernel[],
   problems: Readonly<Record<string, Error>>,
+  signal?: AbortSignal,
 ): Promise<{ outcome: unknown; printed: string[] }> {
   const printed: string[] = [];
   const start = (kernel: Kernel) => {
     const problem = problems[typeof kernel === "string" ? kernel : kernel.path];
     return problem ? Promise.reject(problem) : Promise.resolve(kernel);
   };
-  const outcome = await firstThatStarts(kernels, start, { ...silent, step: (text) => printed.push(text) }).catch((error: unknown) => error);
+  const progress: Progress = { ...silent, step: (text) => printed.push(text) };
+  const outcome = await firstThatStarts(kernels, start, { progress, signal }).catch((error: unknown) => error);
   return { outcome, printed };
 }
 
@@ -60,4 +62,8 @@ test("the last one's problem is the command's", async () => {
 
 test("no other kernel helps against what is wrong with the machine", async () => {
   expect(await starting(["built", "packaged", "old"], { built: noMemory })).toEqual({ outcome: noMemory, printed: [] });
+});
+
+test("Ctrl-C, which ends a kernel that boots, does not make the next one start", async () => {
+  expect(await starting(["built", "packaged"], { built: notBooted }, AbortSignal.abort())).toEqual({ outcome: notBooted, printed: [] });
 });

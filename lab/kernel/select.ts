@@ -41,6 +41,8 @@ export interface KernelOptions {
   /** `own`, `uml`, or the path of a User-Mode Linux; chosen by the needs if undefined. */
   readonly use?: string | undefined;
   readonly progress: Progress;
+  /** Aborted: no other kernel is tried. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** This machine's own, a User-Mode Linux of the cache, or one that the user named. */
@@ -50,10 +52,11 @@ export type Kernel = "own" | keyof typeof IMAGES | { readonly path: string };
  * Starts a lab on a kernel that has what it needs. An image that cannot be had or does not boot is named, and the next one is tried. ADR 0014 has the
  * measurements.
  */
-export async function onKernel<T>({ features, use, progress }: KernelOptions, start: (image: Image | "own") => Promise<T>): Promise<T> {
+export async function onKernel<T>(options: KernelOptions, start: (image: Image | "own") => Promise<T>): Promise<T> {
+  const { features, use, progress } = options;
   const missing = use === undefined ? await missingHere() : [];
   const kernels = kernelsToTry({ features, use, missing, isBuilt: IMAGES.built.isCached() });
-  return firstThatStarts(kernels, async (kernel) => start(await imageOf(kernel, progress)), progress);
+  return firstThatStarts(kernels, async (kernel) => start(await imageOf(kernel, progress)), options);
 }
 
 interface KernelChoice extends Pick<KernelOptions, "features" | "use"> {
@@ -78,17 +81,21 @@ export function kernelsToTry({ features, use, missing, isBuilt }: KernelChoice):
 export async function firstThatStarts<T>(
   [kernel, ...others]: readonly Kernel[],
   start: (kernel: Kernel) => Promise<T>,
-  progress: Progress,
+  options: Pick<KernelOptions, "progress" | "signal">,
 ): Promise<T> {
   if (kernel === undefined) throw new Error("there is no kernel to try");
   try {
     return await start(kernel);
   } catch (error) {
     const [next] = others;
-    if (next === undefined || !(error instanceof LabError && (error.code === "NoBinaries" || error.code === "NotBooted"))) throw error;
-    progress.step(`${error.message.split("\n")[0] ?? ""}; trying ${titleOf(next)}`);
-    return firstThatStarts(others, start, progress);
+    if (next === undefined || options.signal?.aborted || !isAboutKernel(error)) throw error;
+    options.progress.step(`${error.message.split("\n")[0] ?? ""}; trying ${titleOf(next)}`);
+    return firstThatStarts(others, start, options);
   }
+}
+
+function isAboutKernel(error: unknown): error is LabError {
+  return error instanceof LabError && (error.code === "NoBinaries" || error.code === "NotBooted");
 }
 
 function titleOf(kernel: Kernel): string {

@@ -83,10 +83,12 @@ interface MachineOptions {
 }
 
 /** Boots the machine. It is gone with the process that called this, however that one ends. */
-export async function startMachine(options: MachineOptions & Partial<Pick<KernelOptions, "features" | "use">>): Promise<StartedMachine> {
-  const { use, features = ["vrf"], progress } = options;
+export async function startMachine(
+  options: MachineOptions & Partial<Pick<KernelOptions, "features" | "use" | "signal">>,
+): Promise<StartedMachine> {
+  const { use, features = ["vrf"], progress, signal } = options;
   if (process.getuid?.() !== 0) throw new LabError("Misuse", "The lab creates network namespaces, which only root may: run it as root");
-  return onKernel({ features, use, progress }, (image) => startOn(image, { ...options, features }));
+  return onKernel({ features, use, progress, signal }, (image) => startOn(image, { ...options, features }));
 }
 
 async function startOn(
@@ -153,7 +155,7 @@ async function boot(
   } catch (error) {
     await child.kill();
     if (child.logTail(1).includes("File exists")) return undefined;
-    const { code, message } = startProblem(image, child.logTail(200).split("\n"));
+    const { code, message } = startProblem(image, child.logTail(Infinity).split("\n"));
     throw new LabError(code, message, error);
   }
   const release = (await machine.do(["uname", "-r"])).trim();
