@@ -22,12 +22,13 @@ const LABS = [
 ];
 /** On a machine that is too slow they fail, because time is what they are about. */
 const SOAK_ONLY = process.env["PLUMBLINE_SOAK_MINUTES"] === undefined ? ["test/soak/planned-changes.test.ts"] : [];
-/** They use all of the processor, and other suites beside them would wait in vain. */
-const BENCHES = "test/bench/*.test.ts";
+/** They use all of the processor, and other suites beside them would wait in vain. Those that only wait are in waiting.test.ts, among the others. */
+const BENCHES = "test/bench/benches.test.ts";
 /** Of the other suites those that take a minute: begun last they would be waited for alone. */
 const LONG = [
   "test/failover/moves.test.ts",
   "test/router/probes.test.ts",
+  "test/bench/waiting.test.ts",
   "test/loadbalancer/bgp-sessions.test.ts",
   "test/fuzz/webhook.test.ts",
   "test/failover/kill.test.ts",

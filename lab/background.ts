@@ -3,11 +3,12 @@ import { closeSync, openSync, readFileSync } from "node:fs";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { LabError } from "./error.ts";
 import { type Holder, HOLDER_VARIABLE, isAlive, startTime } from "./holder.ts";
+import { CliError } from "../src/cli/shared/exit.ts";
 import type { Progress } from "./progress.ts";
+import { readReport } from "./start-report.ts";
 
 const STOP_WITHIN_MS = 30_000;
 
@@ -46,7 +47,7 @@ export class Background<T extends object> {
     return () => rm(this.#directory, { recursive: true, force: true });
   }
 
-  /** Starts a second process that holds it, passes its progress on, and returns when it is up. */
+  /** Starts a second process that holds it, passes its progress on, and returns when it is up. If that process says why it failed, nothing of it is left. */
   async start(command: readonly string[], progress: Progress): Promise<T & Holder> {
     await mkdir(this.#directory, { recursive: true, mode: 0o700 });
     const logFile = join(this.#directory, "log");
@@ -56,18 +57,22 @@ export class Background<T extends object> {
     const env = { ...process.env, [HOLDER_VARIABLE]: undefined };
     const child = spawn(program, args, { detached: true, stdio: ["ignore", "pipe", log], env });
     closeSync(log);
-    if (child.pid !== undefined) await this.#write("starting.json", holderOf(child.pid));
     if (!child.stdout) throw new Error("the child's standard output must be a pipe");
-    let exited = false;
-    child.once("exit", () => (exited = true));
-    for await (const line of createInterface({ input: child.stdout })) {
-      if (line === "up") break;
-      progress.step(line);
+    const exited = new Promise((resolve) => child.once("exit", resolve));
+    const starting = holderOf(child.pid ?? 0);
+    await this.#write("starting.json", starting);
+    const outcome = await readReport(child.stdout, progress);
+    if (outcome?.is === "failed") {
+      progress.failed();
+      await exited;
+      await this.#forget(starting);
+      throw new CliError(outcome.sentence, outcome.exitCode);
     }
     child.unref();
     child.stdout.destroy();
     const running = await this.find();
-    if (exited || !running) {
+    if (!outcome || !running) {
+      progress.failed();
       const end = readFileSync(logFile, "utf8").trim().split("\n").slice(-8).join("\n");
       throw new LabError("NotStarted", `The ${this.#title} did not come up:\n${end}`);
     }
@@ -83,6 +88,14 @@ export class Background<T extends object> {
     // Its parts carry a parent-death signal and its data a sweeper, so that even this leaves nothing.
     if (isAlive(holder)) process.kill(holder.pid, "SIGKILL");
     await rm(this.#directory, { recursive: true, force: true });
+  }
+
+  /** Another one may have begun or be running meanwhile: what is its stays. */
+  async #forget({ pid, since }: Holder): Promise<void> {
+    const starting = await this.#read<Holder>("starting.json");
+    if (starting?.pid !== pid || starting.since !== since) return;
+    await rm(join(this.#directory, "starting.json"), { force: true });
+    if (!(await this.find())) await rm(this.#directory, { recursive: true, force: true });
   }
 
   get #directory(): string {

@@ -1,8 +1,9 @@
-import { Command } from "commander";
+import { Command, Option } from "commander";
 import { Background } from "../background.ts";
 import { type ControlPlane, startControlPlane } from "../kube/control-plane.ts";
 import { removeLeftovers } from "../leftovers.ts";
-import { progressOn } from "../progress.ts";
+import { type Progress, progressOn } from "../progress.ts";
+import { reportToStarter } from "../start-report.ts";
 import { CliError, EXIT } from "../../src/cli/shared/exit.ts";
 import { printItems } from "../../src/cli/print/items.ts";
 import { untilStopped } from "../../src/cli/shared/signals.ts";
@@ -26,9 +27,10 @@ export function kubeCommand(): Command {
     .description("Start it and print its kubeconfig. The first run builds it, about eight minutes.")
     .option("--no-kwok", "do not run kwok, which fakes nodes and pods")
     .option("--foreground", "run in the foreground until Ctrl-C")
+    .addOption(new Option("--background").hideHelp())
     .addHelpText("after", "\nExample:\n  export KUBECONFIG=$(plumbline lab kube up)\n")
-    .action(async (options: { kwok: boolean; foreground?: boolean }) =>
-      options.foreground ? holdInFront(options.kwok) : startInBackground(options.kwok),
+    .action(async ({ kwok, foreground, background }: { kwok: boolean; foreground?: boolean; background?: boolean }) =>
+      background ? runInBackground(kwok) : foreground ? runInForeground(kwok) : startInBackground(kwok),
     );
 
   kube
@@ -79,25 +81,39 @@ async function startInBackground(kwok: boolean): Promise<void> {
     const [node = ""] = process.argv;
     const flags = kwok ? [] : ["--no-kwok"];
     running = await background.start(
-      [node, ...process.execArgv, process.argv[1] ?? "", "lab", "kube", "up", "--foreground", ...flags],
+      [node, ...process.execArgv, process.argv[1] ?? "", "lab", "kube", "up", "--background", ...flags],
       progressOn(process.stderr),
     );
   }
   say(running.kubeconfig);
 }
 
-/** Holds the control plane until told to end. Also what `up` starts in the background: then standard output tells it how far we are. */
-async function holdInFront(kwok: boolean): Promise<void> {
+async function runInForeground(kwok: boolean): Promise<void> {
+  await clean();
+  await hold(kwok, progressOn(process.stdout), ({ kubeconfig }) => say(`KUBECONFIG=${kubeconfig}\nPress Ctrl-C to stop.`));
+}
+
+/** What `up` leaves in the background. */
+async function runInBackground(kwok: boolean): Promise<void> {
+  await reportToStarter((progress, up) => hold(kwok, progress, up));
+}
+
+/** Holds the control plane until told to end. */
+async function hold(kwok: boolean, progress: Progress, whenUp: (plane: ControlPlane) => void): Promise<void> {
   const other = await background.find();
   if (other)
     throw new CliError(`A control plane is already running at ${other.url} (pid ${other.pid}): run plumbline lab kube down first`, EXIT.no);
-  await clean();
-  const progress = process.stdout.isTTY ? progressOn(process.stdout) : { step: say, detail: () => undefined, done: () => undefined };
-  const plane = await startControlPlane({ kwok, progress });
+  let plane: ControlPlane;
+  try {
+    plane = await startControlPlane({ kwok, progress });
+  } catch (error) {
+    progress.failed();
+    throw error;
+  }
   const forget = await background.record(described(plane));
   // A reader of this line may stop us at once.
   const stopped = untilStopped();
-  say(process.stdout.isTTY ? `KUBECONFIG=${plane.kubeconfig}\nPress Ctrl-C to stop.` : "up");
+  whenUp(plane);
   await stopped;
   await plane.stop();
   await forget();

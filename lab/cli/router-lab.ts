@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { cacheDirectory } from "../../src/util/cache-directory.ts";
 import { memoryDirectory } from "../kube/etcd.ts";
+import { CONTROL_PLANE_GB } from "../kube/control-plane.ts";
 import type { Feature } from "../kernel/select.ts";
 import { type MachineKernel, startMachine } from "../machine/start.ts";
 import type { LabHost } from "../net/lab-host.ts";
@@ -109,7 +110,14 @@ export async function startRouterLab(options: RouterLabOptions): Promise<RouterL
   started.defer(() => memory.remove());
   const directory = memory.path;
   const features: readonly Feature[] = options.kernel === "own" ? [] : ["vrf", ...(options.kube ? (["nftables"] as const) : [])];
-  const machine = await startMachine({ directory, progress, use: options.kernel, features });
+  const machine = await startMachine({
+    directory,
+    progress,
+    signal,
+    use: options.kernel,
+    features,
+    besideGb: options.kube ? CONTROL_PLANE_GB : 0,
+  });
   started.defer(() => machine.stop());
   signal.throwIfAborted();
 
@@ -169,6 +177,7 @@ export async function startRouterLab(options: RouterLabOptions): Promise<RouterL
     started.defer(() => agent.stop());
   }
   if (api.plane) replaceWithNodes({ api, agents, log, signal: stop.signal });
+  progress.done();
   const running = started.move();
   return {
     api,

@@ -1,4 +1,5 @@
 import { progressOn, type Progress } from "../progress.ts";
+import { reportToStarter, STOPPED_EARLY } from "../start-report.ts";
 import { APPLICATION, type SiteName, SITES } from "../sites/names.ts";
 import { startTwoSites, type TwoSites } from "../sites/two-sites.ts";
 import { FailoverPolicy } from "../../src/api/failover/failover-policy.ts";
@@ -20,24 +21,29 @@ export async function startSites(): Promise<void> {
 
 /** Holds both sites until told to end, and tells what becomes of their policies. */
 export async function runSitesInForeground(): Promise<void> {
-  await hold(progressOn(process.stdout), async (lab, stopped) => {
+  const early = await hold(progressOn(process.stdout), async (lab, stopped) => {
     say([...directions(described(lab)), "Press Ctrl-C to stop."].join("\n"));
     const watching = new AbortController();
     for (const name of SITES) tellChanges(lab, name, watching.signal);
     await stopped;
     watching.abort();
   });
+  if (early !== undefined) say(early);
 }
 
-/** What `up` leaves in the background: standard output tells it how far we are. */
+/** What `up` leaves in the background. */
 export async function runSitesInBackground(): Promise<void> {
-  await hold({ step: say, detail: () => undefined, done: () => undefined }, (_lab, stopped) => {
-    say("up");
-    return stopped;
+  await reportToStarter(async (progress, up) => {
+    const early = await hold(progress, (_lab, stopped) => {
+      up();
+      return stopped;
+    });
+    if (early !== undefined) throw new CliError(early, EXIT.unknown);
   });
 }
 
-async function hold(progress: Progress, whileUp: (lab: TwoSites, stopped: Promise<void>) => Promise<void>): Promise<void> {
+/** Returns what to say if it was stopped before it was up. */
+async function hold(progress: Progress, whileUp: (lab: TwoSites, stopped: Promise<void>) => Promise<void>): Promise<string | undefined> {
   const other = await sitesInBackground.find();
   if (other) throw new CliError(`A lab of two sites is already running (pid ${other.pid}): run plumbline lab down first`, EXIT.no);
   const abort = new AbortController();
@@ -47,12 +53,14 @@ async function hold(progress: Progress, whileUp: (lab: TwoSites, stopped: Promis
   try {
     lab = await startTwoSites({ progress, controller: controllerOn, signal: abort.signal });
   } catch (error) {
+    progress.failed();
     if (!abort.signal.aborted) throw error;
-    return say("Stopped before it was up. Everything was removed.");
+    return STOPPED_EARLY;
   }
   ending.defer(() => lab.stop());
   ending.defer(await sitesInBackground.record(described(lab)));
   await whileUp(lab, stopRequested);
+  return undefined;
 }
 
 export function controllerOn(kubeconfig: string): readonly [string, ...string[]] {

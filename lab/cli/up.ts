@@ -7,6 +7,7 @@ import type { PageAddress } from "../../src/cli/dashboard/page-address.ts";
 import { untilStopped } from "../../src/cli/shared/signals.ts";
 import { recordUp } from "../../src/cli/shared/running-ups.ts";
 import { type LiveView, lineView, screenView } from "../../src/cli/live-view/view.ts";
+import { reportToStarter, STOPPED_EARLY } from "../start-report.ts";
 import { labManifests, type RouterLab, type RouterLabOptions, startRouterLab } from "./router-lab.ts";
 import { background, described, kernelTitle } from "./running.ts";
 import { type RequestedTopology, assertSameTopology, topologyFlags, topologyFor } from "./topology-options.ts";
@@ -55,7 +56,7 @@ export async function runInForeground({ kube = false, kernel, pageAddress, topol
   const onTerminal = process.stdout.isTTY && process.env["TERM"] !== "dumb";
   let view: LiveView | undefined;
   const log = createLog({ level: "warn", pretty: true, write: (line) => (view ? view.tell(line.trimEnd()) : process.stderr.write(line)) });
-  await hold(
+  const early = await hold(
     { kube, kernel, page: pageAddress, topology: topologyFor(topology), log, progress: progressOn(process.stdout) },
     async (lab, stopped) => {
       const page = await lab.page;
@@ -82,23 +83,27 @@ export async function runInForeground({ kube = false, kernel, pageAddress, topol
       view = undefined;
     },
   );
+  if (early !== undefined) say(early);
 }
 
-/** The background process of `up`: it reports progress on standard output, which is not read once the lab is up. */
+/** The background process of `up`. */
 export async function runInBackground({ kube = false, kernel, pageAddress, topology }: LabUpOptions): Promise<void> {
-  const progress = { step: say, detail: () => undefined, done: () => undefined };
-  await hold(
-    { kube, kernel, page: pageAddress, topology: topologyFor(topology), log: createLog({ level: "warn" }), progress },
-    (_lab, stopped) => {
-      say("up");
-      return stopped;
-    },
-  );
+  await reportToStarter(async (progress, up) => {
+    const early = await hold(
+      { kube, kernel, page: pageAddress, topology: topologyFor(topology), log: createLog({ level: "warn" }), progress },
+      (_lab, stopped) => {
+        up();
+        return stopped;
+      },
+    );
+    if (early !== undefined) throw new CliError(early, EXIT.unknown);
+  });
 }
 
 type LabOptions = Pick<RouterLabOptions, "log" | "progress" | "page" | "kernel"> & { kube: boolean; topology: Topology };
 
-async function hold(options: LabOptions, whileUp: (lab: RouterLab, stopped: Promise<void>) => Promise<void>): Promise<void> {
+/** Returns what to say if it was stopped before it was up. */
+async function hold(options: LabOptions, whileUp: (lab: RouterLab, stopped: Promise<void>) => Promise<void>): Promise<string | undefined> {
   const other = await background.find();
   if (other) throw new CliError(`A lab is already running (pid ${other.pid}): run plumbline lab down first`, EXIT.no);
   const abort = new AbortController();
@@ -114,17 +119,18 @@ async function hold(options: LabOptions, whileUp: (lab: RouterLab, stopped: Prom
       signal: abort.signal,
     });
   } catch (error) {
+    options.progress.failed();
     if (!abort.signal.aborted) throw error;
-    return say("Stopped before it was up. Everything was removed.");
+    return STOPPED_EARLY;
   }
   ending.defer(() => lab.stop());
-  options.progress.done();
   ending.defer(await background.record(await described(lab)));
   const { embedded, manifests, url, kubeconfig } = lab.api;
   const endpoint = embedded ? { socket: embedded.socket } : { url, kubeconfig };
   ending.defer(recordUp({ directory: manifests ?? lab.directory, endpoint }));
   await whileUp(lab, Promise.race([stopRequested, lab.gone.then(() => undefined)]));
   if (!abort.signal.aborted) throw new CliError(`The lab's machine exited unexpectedly:\n${await lab.gone}`, EXIT.unknown);
+  return undefined;
 }
 
 /** Between the hosts of the first three nodes, and between the two segments of the first two. */

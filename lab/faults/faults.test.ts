@@ -1,3 +1,5 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { FAULTS } from "./faults.ts";
 
@@ -15,4 +17,11 @@ test("another repair does not indicate a fault of a router", () => {
   expect(faultsReportedBy(() => "Event DriftRepaired of L2VNI shop")).toEqual(["bridge-deleted", "address-flushed"]);
   const settings = ["forwarding-off", "forwarding-all-off", "rp-filter-strict"];
   expect(faultsReportedBy(() => "Event DriftRepaired of Underlay underlay")).toEqual(settings);
+});
+
+test("docs/lab.md has the counts of these faults", async () => {
+  const page = await readFile(join(import.meta.dirname, "../../docs/lab.md"), "utf8");
+  const inDrill = Object.values(FAULTS).filter(({ expect: expected }) => expected !== undefined);
+  expect(page).toContain(`lists all ${Object.keys(FAULTS).length} faults`);
+  expect(page).toContain(`\n${inDrill.length} faults: `);
 });

@@ -6,6 +6,8 @@ import type { Progress } from "../progress.ts";
 /** A User-Mode Linux that can be started. */
 export interface Image {
   readonly program: string;
+  /** The directory in the cache that it is in; undefined: the user named the program. */
+  readonly cache?: string;
   /** Where its modules are; undefined: everything is built in. */
   readonly modules?: string;
   /** Whether it intercepts system calls by seccomp, which is much faster than ptrace. */
@@ -52,15 +54,6 @@ patchelf --set-interpreter "$at/ld-linux-x86-64.so.2" --set-rpath "$at" "$buildi
 `,
 } as const;
 
-/** Debian testing's package: seconds to fetch, but without nftables for IP. */
-export async function packagedImage(progress: Progress): Promise<Image> {
-  return imageInPackage(await cachedBuild(PACKAGED, progress), true);
-}
-
-function imageInPackage(home: string, seccomp: boolean): Image {
-  return { program: join(home, "usr/bin/linux.uml"), modules: join(home, "usr/lib/uml/modules"), seccomp };
-}
-
 const OLD = {
   name: "kernel",
   title: "User-Mode Linux of this Debian release",
@@ -74,11 +67,6 @@ dpkg -x user-mode-linux_*.deb .
 rm user-mode-linux_*.deb
 `,
 } as const;
-
-/** The package of the machine's own Debian release: 6.1 of Debian 12 is slow, and does not boot on a CPU with AMX. */
-export async function oldImage(progress: Progress): Promise<Image> {
-  return imageInPackage(await cachedBuild(OLD, progress), false);
-}
 
 const CONFIG = readFileSync(join(import.meta.dirname, "config"), "utf8");
 
@@ -109,19 +97,31 @@ rm -rf "$building/source"
   detail: countCompiled(),
 };
 
-/** Our own build: everything the lab can use, in one file. Ten minutes, once. */
-export async function builtImage(progress: Progress): Promise<Image> {
-  return imageIn(await cachedBuild(BUILT, progress));
-}
+/** What can be fetched or built, by how good it is. */
+export const IMAGES = {
+  /** Everything the lab can use, in one file. Ten minutes, once. */
+  built: {
+    title: BUILT.title,
+    isCached: () => existsSync(cachedBuildPath(BUILT)),
+    get: async (progress: Progress): Promise<Image> => {
+      const cache = await cachedBuild(BUILT, progress);
+      return { program: join(cache, "linux"), cache, seccomp: true };
+    },
+  },
+  /** Debian testing's package: seconds to fetch, but without nftables for IP. */
+  packaged: {
+    title: PACKAGED.title,
+    get: async (progress: Progress) => imageInPackage(await cachedBuild(PACKAGED, progress), true),
+  },
+  /** The package of the machine's own Debian release: 6.1 of Debian 12 is slow, and does not boot on a CPU with AMX. */
+  old: {
+    title: OLD.title,
+    get: async (progress: Progress) => imageInPackage(await cachedBuild(OLD, progress), false),
+  },
+} as const;
 
-/** Our own build if it is there already. */
-export function builtImageIfCached(): Image | undefined {
-  const home = cachedBuildPath(BUILT);
-  return existsSync(home) ? imageIn(home) : undefined;
-}
-
-function imageIn(home: string): Image {
-  return { program: join(home, "linux"), seccomp: true };
+function imageInPackage(cache: string, seccomp: boolean): Image {
+  return { program: join(cache, "usr/bin/linux.uml"), modules: join(cache, "usr/lib/uml/modules"), cache, seccomp };
 }
 
 function countCompiled(): (line: string) => string | undefined {

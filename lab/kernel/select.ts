@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { promisify } from "node:util";
 import { LabError } from "../error.ts";
 import type { Progress } from "../progress.ts";
-import { builtImage, builtImageIfCached, type Image, oldImage, packagedImage } from "./images.ts";
+import { type Image, IMAGES } from "./images.ts";
 
 /** What some labs need and some kernels lack, with a command that fails where it is missing. */
 export const FEATURES = {
@@ -41,33 +41,74 @@ export interface KernelOptions {
   /** `own`, `uml`, or the path of a User-Mode Linux; chosen by the needs if undefined. */
   readonly use?: string | undefined;
   readonly progress: Progress;
+  /** Aborted: no other kernel is tried. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** This machine's own, a User-Mode Linux of the cache, or one that the user named. */
+export type Kernel = "own" | keyof typeof IMAGES | { readonly path: string };
+
+/**
+ * Starts a lab on a kernel that has what it needs. An image that cannot be had or does not boot is named, and the next one is tried. ADR 0014 has the
+ * measurements.
+ */
+export async function onKernel<T>(options: KernelOptions, start: (image: Image | "own") => Promise<T>): Promise<T> {
+  const { features, use, progress } = options;
+  const missing = use === undefined ? await missingHere() : [];
+  const kernels = kernelsToTry({ features, use, missing, isBuilt: IMAGES.built.isCached() });
+  return firstThatStarts(kernels, async (kernel) => start(await imageOf(kernel, progress)), options);
+}
+
+interface KernelChoice extends Pick<KernelOptions, "features" | "use"> {
+  /** What this machine's own kernel lacks. */
+  readonly missing: readonly Feature[];
+  /** Whether our own build is in the cache. */
+  readonly isBuilt: boolean;
 }
 
 /**
- * The kernel that a lab runs on. This machine's own if it has what the lab needs. Otherwise User-Mode Linux: our own build; until that exists Debian
- * testing's package; where that cannot be had the package of the machine's own release. Only our own build has nftables for IP: a lab that needs it
- * builds it. ADR 0014 has the measurements.
+ * This machine's own kernel if it has what the lab needs. Otherwise User-Mode Linux: our own build; until that exists Debian testing's package; where that
+ * cannot be had the package of the machine's own release. Only our own build has nftables for IP: a lab that needs it builds it.
  */
-export async function selectKernel({ features, use, progress }: KernelOptions): Promise<Image | "own"> {
-  if (use !== undefined && use !== "own" && use !== "uml") {
-    if (!existsSync(use)) throw new LabError("Misuse", `Kernel image ${use} not found: give the path of a User-Mode Linux`);
-    return { program: use, seccomp: true };
-  }
-  if (use === "own") return "own";
-  if (use === undefined) {
-    const missing = await missingHere();
-    if (!features.some((feature) => missing.includes(feature))) return "own";
-  }
-  const built = builtImageIfCached();
-  if (built) return built;
-  if (features.includes("nftables")) return builtImage(progress);
+export function kernelsToTry({ features, use, missing, isBuilt }: KernelChoice): readonly Kernel[] {
+  if (use === "own" || (use === undefined && !features.some((feature) => missing.includes(feature)))) return ["own"];
+  if (use !== undefined && use !== "uml") return [{ path: use }];
+  if (features.includes("nftables")) return ["built"];
+  return isBuilt ? ["built", "packaged", "old"] : ["packaged", "old"];
+}
+
+/** Another kernel helps where one cannot be had or does not boot, and against nothing else. */
+export async function firstThatStarts<T>(
+  [kernel, ...others]: readonly Kernel[],
+  start: (kernel: Kernel) => Promise<T>,
+  options: Pick<KernelOptions, "progress" | "signal">,
+): Promise<T> {
+  if (kernel === undefined) throw new Error("there is no kernel to try");
   try {
-    return await packagedImage(progress);
+    return await start(kernel);
   } catch (error) {
-    if (!(error instanceof LabError)) throw error;
-    progress.step(`${error.message.split("\n")[0] ?? ""}; trying the package of this Debian release`);
-    return oldImage(progress);
+    const [next] = others;
+    if (next === undefined || options.signal?.aborted || !isAboutKernel(error)) throw error;
+    options.progress.step(`${error.message.split("\n")[0] ?? ""}; trying ${titleOf(next)}`);
+    return firstThatStarts(others, start, options);
   }
+}
+
+function isAboutKernel(error: unknown): error is LabError {
+  return error instanceof LabError && (error.code === "NoBinaries" || error.code === "NotBooted");
+}
+
+function titleOf(kernel: Kernel): string {
+  if (kernel === "own") return "this machine's own kernel";
+  return typeof kernel === "string" ? IMAGES[kernel].title : kernel.path;
+}
+
+async function imageOf(kernel: Kernel, progress: Progress): Promise<Image | "own"> {
+  if (kernel === "own") return kernel;
+  if (typeof kernel === "string") return IMAGES[kernel].get(progress);
+  const { path } = kernel;
+  if (!existsSync(path)) throw new LabError("Misuse", `Kernel image ${path} not found: give the path of a User-Mode Linux`);
+  return { program: path, seccomp: true };
 }
 
 /** What this machine's own kernel lacks. */

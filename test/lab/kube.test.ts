@@ -102,7 +102,7 @@ test("in front it ends on SIGINT and leaves nothing", async () => {
     stdio: ["ignore", "pipe", "inherit"],
   });
   const ended = new Promise<number | null>((resolve) => child.once("exit", resolve));
-  for await (const chunk of child.stdout) if (String(chunk).split("\n").includes("up")) break;
+  for await (const chunk of child.stdout) if (String(chunk).includes("Press Ctrl-C to stop.")) break;
   child.kill("SIGINT");
   expect(await ended).toBe(0);
   expect(await readdir(runtime)).toEqual([]);

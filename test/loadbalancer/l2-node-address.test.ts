@@ -1,7 +1,7 @@
 import { createInterface } from "node:readline";
 import { beforeAll, expect, test, vi } from "vitest";
 import { nodeAddressBinary } from "../../lab/node-address/binary.ts";
-import { progressOn } from "../../lab/progress.ts";
+import { silent } from "../../lab/progress.ts";
 import { createLog } from "../../src/kube/log.ts";
 import { l2BackendsOf } from "../../src/loadbalancer/speaker/l2/backends.ts";
 import { addressesOf, addressOf, Segment, runInNamespace, type Answers, type Station } from "../support/l2-segment.ts";
@@ -17,7 +17,7 @@ const ROUND_S = 1;
 const LEASE_S = 3;
 
 let nodeAddress: string;
-beforeAll(async () => void (nodeAddress = await nodeAddressBinary(progressOn(process.stderr))));
+beforeAll(async () => void (nodeAddress = await nodeAddressBinary(silent)));
 
 /** All addresses that kubelet, k3s, flannel and Calico choose for the node from now on. */
 async function chosenOn(segment: Segment, station: Station): Promise<Set<string>> {

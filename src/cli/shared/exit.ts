@@ -24,25 +24,22 @@ export function failWith(sentence: string, exitCode: number): void {
 
 /** Prints an error, and returns the exit code for it. */
 export function exitCodeFor(error: unknown, say: (line: string) => void): number {
+  const { sentence, exitCode } = sentenceAbout(error);
+  if (sentence !== undefined) say(`plumbline: ${sentence}`);
+  return exitCode;
+}
+
+/** What to print about an error, and the exit code for it. Without a sentence there is nothing to say. */
+export function sentenceAbout(error: unknown): { sentence?: string; exitCode: number } {
   // Commander has printed help, version or the misuse itself.
-  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.fine : EXIT.misuse;
-  if (error instanceof CliError) {
-    say(`plumbline: ${printable(error.message)}`);
-    return error.exitCode;
-  }
-  if (error instanceof KubeError) {
-    say(`plumbline: ${printable(error.message)}`);
-    return exitCodeOf(error);
-  }
-  if (error instanceof Error && error.name === "AbortError") return EXIT.unknown;
-  if (isForeseen(error)) {
-    say(`plumbline: ${printable(error.message)}`);
-    return EXIT.unknown;
-  }
+  if (error instanceof CommanderError) return { exitCode: error.exitCode === 0 ? EXIT.fine : EXIT.misuse };
+  if (error instanceof CliError) return { sentence: printable(error.message), exitCode: error.exitCode };
+  if (error instanceof KubeError) return { sentence: printable(error.message), exitCode: exitCodeOf(error) };
+  if (error instanceof Error && error.name === "AbortError") return { exitCode: EXIT.unknown };
+  if (isForeseen(error)) return { sentence: printable(error.message), exitCode: EXIT.unknown };
   // Unexpected, so a bug of ours: print the stack.
   const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  say(`plumbline: internal error, report it with this trace: ${printable(stack)}`);
-  return EXIT.unknown;
+  return { sentence: `internal error, report it with this trace: ${printable(stack)}`, exitCode: EXIT.unknown };
 }
 
 /** Our own and system errors have a code and a clear message; Node's ERR_ codes are bugs. */
