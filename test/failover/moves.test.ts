@@ -1,6 +1,8 @@
-import { expect, test } from "vitest";
+import { afterAll, expect, test, vi } from "vitest";
 import type { CsiAddonsVersion } from "../../lab/sites/csi-addons/binaries.ts";
 import { CUSTOM_KINDS } from "../../src/api/crds/kinds.ts";
+import { earlierRule } from "../../src/failover/testing/earlier-rule.ts";
+import * as tokens from "../../src/failover/token/token.ts";
 import { Random } from "../fuzz/random.ts";
 import { killProcesses, MortalControllers } from "../support/failover-deaths.ts";
 import { type MoveResult, MovingApplication } from "../support/failover-moves.ts";
@@ -8,8 +10,15 @@ import { failoverSites } from "../support/failover-site.ts";
 
 const MOVES = Number(process.env["PLUMBLINE_SOAK_MOVES"] ?? 20);
 const SEED = Number(process.env["PLUMBLINE_SOAK_SEED"] ?? Date.now() % 1_000_000);
+/** The rule from before ADR 17, to show what it loses: the run must fail. */
+const IS_EARLIER_RULE = process.env["PLUMBLINE_SOAK_RULE"] === "earlier";
+if (IS_EARLIER_RULE) {
+  const { decideToken } = tokens;
+  const decide = vi.spyOn(tokens, "decideToken").mockImplementation((input) => earlierRule(input, decideToken));
+  afterAll(() => decide.mockRestore());
+}
 /** Without any, what is lost is lost by a planned move with nothing broken. */
-const WITH_FAULTS = process.env["PLUMBLINE_SOAK_FAULTS"] !== "none";
+const WITH_FAULTS = process.env["PLUMBLINE_SOAK_FAULTS"] !== "none" && !IS_EARLIER_RULE;
 /** Side by side: few moves go there and back at least, many about a dozen times each. */
 const applicationsFor = (moves: number) => Math.min(40, Math.max(Math.ceil(moves / 12), Math.min(10, Math.ceil(moves / 2))));
 /** Every fourth has a volume group, which csi-addons knows since 0.13. */
@@ -58,7 +67,11 @@ test.concurrent.for<[CsiAddonsVersion, number]>([
     const names = Array.from({ length: applicationsFor(moves) }, (_, n) => `move-${n}`);
     // One site's controller dies at writes of its own, the other one's is a process that is killed at any moment. They change places halfway.
     const lifetime = 6 * Math.max(10, names.length);
-    const controllers = await MortalControllers.start(sites, chance(900), { isMortal: WITH_FAULTS, lifetime });
+    const controllers = await MortalControllers.start(sites, chance(900), {
+      isMortal: WITH_FAULTS,
+      lifetime,
+      isInProcess: IS_EARLIER_RULE,
+    });
     const applications = await Promise.all(
       names.map((name, n) => MovingApplication.start(name, { east, west }, { random: chance(n), isGroup: isGroup(csiAddonsVersion, n) })),
     );
@@ -76,7 +89,8 @@ test.concurrent.for<[CsiAddonsVersion, number]>([
     const damage = await east.site.storage.damage();
     const count = (kind: string) => damage.filter((one) => one.kind === kind).length;
     const seconds = results.map((result) => result.seconds);
-    console.info(`csi-addons ${csiAddonsVersion}; again: npm run soak -- --moves ${MOVES} --seed ${SEED}`);
+    const option = IS_EARLIER_RULE ? " --earlier-rule" : WITH_FAULTS ? "" : " --no-faults";
+    console.info(`csi-addons ${csiAddonsVersion}; again: npm run soak -- --moves ${MOVES} --seed ${SEED}${option}`);
     console.table({
       moves: results.length,
       applications: applications.length,

@@ -89,22 +89,27 @@ class ControllerProcess {
   }
 }
 
+type Sites = readonly [FailoverSite, FailoverSite];
+
+interface MortalOptions {
+  readonly isMortal: boolean;
+  /** The most writes of the one that dies at its writes. */
+  readonly lifetime: number;
+  /** Without a process: both are in this one, where the test can change how they decide. */
+  readonly isInProcess: boolean;
+}
+
 /** The controllers of two sites: at one it dies at its writes, at the other it is a process. They change places. */
 export class MortalControllers {
-  readonly #sites: readonly [FailoverSite, FailoverSite];
+  readonly #sites: Sites;
   readonly #random: Random;
-  readonly #options: { isMortal: boolean; lifetime: number };
+  readonly #options: MortalOptions;
   #dying: DyingController;
-  #process: ControllerProcess;
+  #process: Pick<ControllerProcess, "kill" | "stop">;
   #deaths = 0;
   #isSwapped = false;
 
-  private constructor(
-    sites: readonly [FailoverSite, FailoverSite],
-    random: Random,
-    options: { isMortal: boolean; lifetime: number },
-    process: ControllerProcess,
-  ) {
+  private constructor(sites: Sites, random: Random, options: MortalOptions, process: Pick<ControllerProcess, "kill" | "stop">) {
     this.#sites = sites;
     this.#random = random;
     this.#options = options;
@@ -112,12 +117,8 @@ export class MortalControllers {
     this.#process = process;
   }
 
-  static async start(
-    sites: readonly [FailoverSite, FailoverSite],
-    random: Random,
-    options: { isMortal: boolean; lifetime: number },
-  ): Promise<MortalControllers> {
-    return new MortalControllers(sites, random, options, await ControllerProcess.start(sites[1]));
+  static async start(sites: Sites, random: Random, options: MortalOptions): Promise<MortalControllers> {
+    return new MortalControllers(sites, random, options, await processAt(sites[1], random, options));
   }
 
   get deaths(): number {
@@ -130,7 +131,7 @@ export class MortalControllers {
     this.#isSwapped = !this.#isSwapped;
     const [dying, other] = this.#isSwapped ? [this.#sites[1], this.#sites[0]] : this.#sites;
     this.#dying = new DyingController(dying, this.#random, this.#options);
-    this.#process = await ControllerProcess.start(other);
+    this.#process = await processAt(other, this.#random, this.#options);
   }
 
   async killProcess(): Promise<void> {
@@ -140,6 +141,12 @@ export class MortalControllers {
   async stop(): Promise<void> {
     await Promise.all([this.#dying.stop(), this.#process.stop()]);
   }
+}
+
+async function processAt(site: FailoverSite, random: Random, { isInProcess, lifetime }: MortalOptions) {
+  if (!isInProcess) return ControllerProcess.start(site);
+  const controller = new DyingController(site, random, { isMortal: false, lifetime });
+  return { kill: () => Promise.resolve(), stop: () => controller.stop() };
 }
 
 export interface Deaths {
