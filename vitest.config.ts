@@ -32,6 +32,7 @@ const LONG = [
   "test/loadbalancer/bgp-sessions.test.ts",
   "test/fuzz/webhook.test.ts",
   "test/failover/kill.test.ts",
+  "test/failover/kill-peer.test.ts",
   "test/kube/chaos.test.ts",
   "test/loadbalancer/status-l2.test.ts",
   "test/loadbalancer/speaker-outages.test.ts",

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { VolumeReplication } from "../lab/sites/kinds.ts";
 import { createNamespace } from "../lab/sites/site.ts";
-import { FailoverPolicy } from "../src/api/failover/failover-policy.ts";
+import { FailoverPolicy, type Role } from "../src/api/failover/failover-policy.ts";
 import { StatefulSet } from "../src/api/core/stateful-set.ts";
 import { KubeClient } from "../src/kube/client/client.ts";
 import { requestsSince } from "./failover/audit.ts";
@@ -14,6 +15,9 @@ const NAMESPACES = Array.from({ length: 10 }, (_, n) => `app-${n}`);
 const PER_MINUTE = 60_000 / SPEC_INTERVALS.restMs;
 const { signal } = new AbortController();
 const namespaceOf = (n: number) => NAMESPACES[n % NAMESPACES.length] ?? "";
+/** Every tenth, and the others follow. */
+const roleOf = (n: number): Role => (n % 10 === 0 ? "primary" : "secondary");
+const COPY_EVERY_MS = 2_000;
 
 interface Report {
   readonly reads: number;
@@ -29,8 +33,8 @@ export const bench = defineBench({
       say(`creating ${policies} policies, each with a workload and a volume`);
       await inParallel(NAMESPACES.length, NAMESPACES.length, (n) => createNamespace(cluster.client, NAMESPACES[n] ?? "", signal));
       await inParallel(8, policies, async (n) => {
-        await createPart(cluster, namespaceOf(n), n, { role: "secondary", replicas: 0 });
-        await createPolicy(cluster, namespaceOf(n), nameOf(n), "secondary", [n]);
+        await createPart(cluster, namespaceOf(n), n, { role: roleOf(n), replicas: 0 });
+        await createPolicy(cluster, namespaceOf(n), nameOf(n), roleOf(n), [n]);
       });
       const stop = startOurs(cluster);
       await until(() => areComplete(cluster));
@@ -41,7 +45,7 @@ export const bench = defineBench({
       const { ours, peer } = await interleaved(runs, {
         ours: async () => {
           const since = Date.now();
-          await sleep(restMs);
+          await Promise.all([sleep(restMs), keepCopying(cluster, policies, since + restMs)]);
           const report = perMinute(await requestsSince(cluster.auditLog, OURS, since));
           say(`ours: ${report.reads} reads and ${report.writes} writes in a minute`);
           return report;
@@ -84,9 +88,21 @@ async function untilQuiet({ auditLog }: BenchCluster): Promise<void> {
   }
 }
 
+/** As csi-addons refreshes the time of the last copy of each primary, only more often. */
+async function keepCopying({ client }: BenchCluster, policies: number, until: number): Promise<void> {
+  const primaries = Array.from({ length: policies }, (_, n) => n).filter((n) => roleOf(n) === "primary");
+  for (; Date.now() < until; await sleep(COPY_EVERY_MS)) {
+    const status = { lastSyncTime: new Date().toISOString() };
+    await inParallel(8, primaries.length, async (at) => {
+      const n = primaries[at] ?? 0;
+      await client.resource(VolumeReplication).patchStatus({ name: nameOf(n), namespace: namespaceOf(n) }, { status }, { signal });
+    });
+  }
+}
+
 /** What a foreign hand starts is stopped again. */
 async function isAwake({ client }: BenchCluster): Promise<void> {
-  const where = { name: nameOf(0), namespace: namespaceOf(0) };
+  const where = { name: nameOf(1), namespace: namespaceOf(1) };
   const statefulSets = client.resource(StatefulSet);
   await statefulSets.patch(where, { spec: { replicas: 1 } }, { signal });
   await until(async () => (await statefulSets.get(where.name, { namespace: where.namespace, signal })).spec.replicas === 0);

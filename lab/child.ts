@@ -15,12 +15,14 @@ export class Child {
   readonly name: string;
   readonly #process: ChildProcess;
   readonly #logFile: string;
+  readonly #start: () => Child;
   /** Settles when the process has ended. */
   readonly ended: Promise<void>;
 
   constructor(name: string, command: string, args: readonly string[], options: ChildOptions) {
     this.name = name;
     this.#logFile = options.logFile;
+    this.#start = () => new Child(name, command, args, options);
     const log = openSync(options.logFile, "a");
     // setpriv becomes the command, so the pid is the command's own. The kernel sends the signal when our thread is gone, even by SIGKILL.
     this.#process = spawn("setpriv", ["--pdeathsig", "KILL", "--", command, ...args], {
@@ -50,6 +52,11 @@ export class Child {
   async kill(): Promise<void> {
     this.signal("SIGKILL");
     await this.ended;
+  }
+
+  /** A new one, as this one was started. */
+  again(): Child {
+    return this.#start();
   }
 
   logTail(lines = 5): string {

@@ -5,11 +5,12 @@ import { run as runTests } from "./test.ts";
 const SOAK = ["test/soak", "test/fuzz", "test/drill"];
 /** Applications that move between two sites under random faults. */
 const MOVES = ["test/failover/moves.test.ts"];
-const USAGE = "usage: npm run soak -- [--minutes N] [--moves N [--no-faults]] [--seed N] [files...]";
+const USAGE = "usage: npm run soak -- [--minutes N] [--moves N [--no-faults | --earlier-rule]] [--seed N] [files...]";
 
 /**
  * `npm run soak -- --minutes N`: the soak for so long. With files: these suites, with counts in the thousands; each scales by PLUMBLINE_SOAK_MINUTES.
  * `npm run soak -- --moves N`: so many moves of applications between two sites, with faults unless told otherwise.
+ * `--earlier-rule`: without faults, by the rule before ADR 17, which loses data.
  */
 export async function run(args: readonly string[]): Promise<number> {
   const options = {
@@ -17,6 +18,7 @@ export async function run(args: readonly string[]): Promise<number> {
     moves: { type: "string" },
     seed: { type: "string" },
     "no-faults": { type: "boolean" },
+    "earlier-rule": { type: "boolean" },
   } as const;
   let parsed;
   try {
@@ -34,6 +36,7 @@ export async function run(args: readonly string[]): Promise<number> {
   process.env["PLUMBLINE_SOAK_MINUTES"] = minutes;
   if (moves !== undefined) process.env["PLUMBLINE_SOAK_MOVES"] = moves;
   if (values["no-faults"]) process.env["PLUMBLINE_SOAK_FAULTS"] = "none";
+  if (values["earlier-rule"]) process.env["PLUMBLINE_SOAK_RULE"] = "earlier";
   if (seed !== undefined) process.env["PLUMBLINE_SOAK_SEED"] = seed;
   return runTests(files.length > 0 ? files : moves === undefined ? SOAK : MOVES);
 }

@@ -39,7 +39,8 @@ export interface Sync {
 /**
  * Stands for Argo CD's application controller and ApplicationSet controller, which need Redis and a repository server. It decides on automated sync with
  * the object that it read, compares for a while, and starts the sync without reading again: so one more can start after automated sync was turned
- * off. A revision that was synced is not synced again unless selfHeal is set. Everything that an ApplicationSet's template does not have is put back.
+ * off. A revision that was synced, or whose sync failed, is not synced again unless selfHeal is set. Everything that an ApplicationSet's template does not
+ * have is put back.
  * What it does not do: retries, hooks, waves, health, pruning, sync windows.
  */
 export class ArgoCd implements ControllerEmulator {
@@ -49,9 +50,11 @@ export class ArgoCd implements ControllerEmulator {
   readonly #options: ArgoCdOptions;
   readonly #applications: Cache<external.Application>;
   readonly #sets: Cache<external.ApplicationSet>;
-  /** What Git says of an Application, and whether that was synced. */
+  /** What Git says of an Application, and whether a sync of that was tried. */
   readonly #declared = new Map<string, readonly KubeObject[]>();
   readonly #synced = new Set<string>();
+  /** Why the syncs of an Application fail. */
+  readonly #failing = new Map<string, string>();
   readonly #templates = new Map<string, Pick<Application, "spec">>();
 
   constructor(options: ArgoCdOptions) {
@@ -77,6 +80,12 @@ export class ArgoCd implements ControllerEmulator {
   /** What the Git repository behind the Application says. */
   declare(key: string, objects: readonly KubeObject[]): void {
     this.#declared.set(key, objects);
+  }
+
+  /** From now on its syncs fail, with nothing applied; without a message they succeed again. */
+  failSyncs(key: string, message: string | undefined): void {
+    if (message === undefined) this.#failing.delete(key);
+    else this.#failing.set(key, message);
   }
 
   /** What the template of the ApplicationSet that owns it makes of this Application. */
@@ -122,6 +131,12 @@ export class ArgoCd implements ControllerEmulator {
     const { client, syncMs = 100 } = this.#options;
     await this.#patch(application, { status: { operationState: { phase: "Running" } } }, signal);
     await sleep(syncMs, signal);
+    this.#synced.add(key);
+    const message = this.#failing.get(key);
+    if (message !== undefined) {
+      await this.#patch(application, { operation: null, status: { operationState: { phase: "Failed", message } } }, signal);
+      return;
+    }
     for (const object of this.#declared.get(key) ?? []) {
       const { apiVersion = "", kind = "", metadata } = object;
       const group = apiVersion.includes("/") ? apiVersion.split("/")[0] : "";
@@ -130,9 +145,8 @@ export class ArgoCd implements ControllerEmulator {
       const applied = { ...object, metadata: { ...metadata, annotations } };
       await client.resource(kindOf(object)).apply(applied, { fieldManager: "argocd-controller", force: true, signal });
     }
-    this.#synced.add(key);
     this.syncs.push({ application: key, by: initiator(application) });
-    await this.#patch(application, { operation: null, status: { operationState: { phase: "Succeeded" } } }, signal);
+    await this.#patch(application, { operation: null, status: { operationState: { phase: "Succeeded", message: null } } }, signal);
   }
 
   async #template(key: string, signal: AbortSignal): Promise<Result> {

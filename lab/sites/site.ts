@@ -62,6 +62,8 @@ export interface Site {
   readonly csiAddons: CsiAddons;
   readonly attacher: ExternalAttacher;
   readonly flux: Flux;
+  /** Kills it as kill -9 does, and starts it again. */
+  restart(part: "kube-controller-manager" | "kube-scheduler"): Promise<void>;
   /** Everything but the API server, which is whose it was. */
   stop(): Promise<void>;
 }
@@ -96,6 +98,13 @@ export async function startSite(options: SiteOptions): Promise<Site> {
     client.close();
     if (!options.storage) await storage.stop();
   };
+  const restart = async (name: string) => {
+    const at = parts.findIndex((part) => part.name === name);
+    const part = parts[at];
+    if (!part) return;
+    await part.kill();
+    parts[at] = part.again();
+  };
   try {
     // Before the controllers: garbage collection would learn of the kinds half a minute later.
     await applyCrds(client, [...kinds.map(crdOf), ...(await externalCrds(progress))], signal);
@@ -112,7 +121,7 @@ export async function startSite(options: SiteOptions): Promise<Site> {
     await until("csi-addons is connected to the driver", () => controller.isConnected(client, signal), signal);
     await until("every node is ready", () => nodesReady(client, signal), signal);
     await admitPods(client, signal);
-    return { name, server, client, storage, csiAddons: controller, attacher, flux, stop };
+    return { name, server, client, storage, csiAddons: controller, attacher, flux, restart, stop };
   } catch (error) {
     await stop();
     throw error;

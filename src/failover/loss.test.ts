@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import type { FailoverStatus } from "../api/failover/failover-policy.ts";
+import { FailoverPolicy, type FailoverStatus } from "../api/failover/failover-policy.ts";
+import { sameOfKind } from "../kube/status/plan.ts";
 import { expectedLoss } from "./loss.ts";
 import { plan } from "./plan.ts";
 import { report } from "./report.ts";
@@ -40,17 +41,11 @@ test.each([
   expect(expectedLoss(given, NOW)).toEqual({ known: false, text: expect.stringContaining(text) });
 });
 
-const volumes = (...times: (string | undefined)[]) => ({
-  volumeReplicationStatuses: times.map((lastSyncTime, at) =>
-    Object.assign({ name: `v${at}` }, lastSyncTime === undefined ? {} : { lastSyncTime }),
-  ),
-});
-
-test("the age of the copy is that of the oldest volume, and unknown unless every volume reports it", () => {
-  expect(copyOf(volumes("2026-11-16T11:58:00Z", COPIED))).toEqual({ copy: { lastSyncTime: COPIED } });
-  expect(copyOf(volumes(COPIED, undefined))).toEqual({});
-  expect(copyOf({ ...volumes(COPIED), lastSyncTime: "2026-11-16T11:59:00Z" })).toEqual({ copy: { lastSyncTime: "2026-11-16T11:59:00Z" } });
-  expect(copyOf(volumes("yesterday"))).toEqual({});
+test("the age of the copy is what the other site publishes of its oldest volume, and not what its volumes had at its last write", () => {
+  const stale = { volumeReplicationStatuses: [{ name: "data", lastSyncTime: "2026-01-01T00:00:00Z" }] };
+  expect(copyOf({ ...stale, lastSyncTime: COPIED })).toEqual({ copy: { lastSyncTime: COPIED } });
+  expect(copyOf(stale)).toEqual({});
+  expect(copyOf({ lastSyncTime: "yesterday" })).toEqual({});
   expect(copyOf(undefined)).toEqual({});
 });
 
@@ -64,15 +59,20 @@ test.each([
   expect(copyOf({ volumeReplicationStatuses }).copy?.replicating).toBe(expected);
 });
 
-const publishes = (previous: string | undefined, lastSyncTime: string, maxCopyAge?: string) => {
+/** What a primary publishes when csi-addons reports this time. */
+function published(previous: FailoverStatus | undefined, lastSyncTime: string, maxCopyAge?: string): FailoverStatus {
   const given = policy({
     desiredState: "primary",
     managedResources: spec.managedResources,
     ...(maxCopyAge !== undefined && { maxCopyAge }),
   });
   const observed = new FakeSite().put("VolumeReplication", volume("data", "primary", { status: { lastSyncTime } })).observe(given);
-  return report(previous === undefined ? undefined : { lastSyncTime: previous }, given, plan(observed), { failures: [] }, NOW).lastSyncTime;
-};
+  return report(previous, given, plan(observed), { failures: [] }, NOW);
+}
+
+const publishes = (previous: string | undefined, lastSyncTime: string, maxCopyAge?: string) =>
+  published(previous === undefined ? undefined : { lastSyncTime: previous }, lastSyncTime, maxCopyAge).lastSyncTime;
+const times = ({ volumeReplicationStatuses = [] }: FailoverStatus) => volumeReplicationStatuses.map(({ lastSyncTime }) => lastSyncTime);
 
 test("a primary with maxCopyAge publishes the age of its copy in steps of a quarter of it, and without it not at all", () => {
   expect(publishes(undefined, COPIED, "20m")).toBe(COPIED);
@@ -80,4 +80,17 @@ test("a primary with maxCopyAge publishes the age of its copy in steps of a quar
   expect(publishes(COPIED, "2026-11-16T11:55:00Z", "20m")).toBe("2026-11-16T11:55:00Z");
   expect(publishes(COPIED, "2026-11-16T11:40:00Z", "20m")).toBe("2026-11-16T11:40:00Z");
   expect(publishes(COPIED, "2026-11-16T11:55:00Z")).toBeUndefined();
+});
+
+test("a copy at rest is no reason to write, and no volume has a time that is never written again", () => {
+  const isSame = sameOfKind(FailoverPolicy);
+  const [first, next] = ["2026-11-16T11:00:00Z", COPIED].map((time) => published(published(undefined, time), time));
+  expect(isSame(first, next ?? {})).toBe(true);
+  expect([first, next].map((status) => times(status ?? {}))).toEqual([[undefined], [undefined]]);
+
+  const limited = published(undefined, COPIED, "20m");
+  expect(isSame(limited, published(limited, "2026-11-16T11:54:59Z", "20m"))).toBe(true);
+  const moved = published(limited, "2026-11-16T11:55:00Z", "20m");
+  expect(isSame(limited, moved)).toBe(false);
+  expect(times(moved)).toEqual(["2026-11-16T11:55:00Z"]);
 });

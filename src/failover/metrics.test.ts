@@ -12,9 +12,9 @@ import {
 } from "./metrics.ts";
 
 const KEY = "shop/orders";
-const nothing = { rejections: [], failures: [] } as unknown as SwitchPlan;
 
-const count = (status: FailoverStatus) => recordMetrics(KEY, status, nothing, [], { events: [], steps: [] });
+const count = (status: FailoverStatus, resources: readonly object[] = []) =>
+  recordMetrics(KEY, status, { rejections: [], failures: [], resources } as unknown as SwitchPlan, [], { events: [], steps: [] });
 const values = async () => [await failoverInProgress.get(), await failoverSplitBrain.get()].map((metric) => metric.values[0]?.value);
 
 afterEach(() => removeMetrics(KEY));
@@ -57,14 +57,17 @@ const towards = (to: "primary" | "secondary") => ({
 });
 
 test("readiness, the other site and the age of the copy are exported only if they are known", async () => {
-  const volumes = [
-    { name: "a", lastSyncTime: "2026-11-16T11:58:00Z" },
-    { name: "b", lastSyncTime: "2026-11-16T11:59:00Z" },
-  ];
-  count({ ...ready("False"), ...towards("primary"), volumeReplicationStatuses: volumes });
+  const volumes = ["2026-11-16T11:58:00Z", "2026-11-16T11:59:00Z"].map((lastSyncTime) => ({
+    resource: { kind: "VolumeReplication" },
+    lastSyncTime,
+  }));
+  const workload = { resource: { kind: "Deployment" } };
+  count({ ...ready("False"), ...towards("primary") }, [...volumes, workload]);
   expect(await gauges()).toEqual({ ready: ["False"], peer: [], copied: [Date.parse("2026-11-16T11:58:00Z") / 1000] });
+  count({ ...ready("False"), ...towards("primary") }, [...volumes, { resource: { kind: "VolumeGroupReplication" } }]);
+  expect((await gauges()).copied).toEqual([]);
   const peer = { reachable: false, lastSyncTime: "2026-11-16T11:57:00Z" };
-  count({ ...ready("True"), ...towards("secondary"), volumeReplicationStatuses: volumes, peer });
+  count({ ...ready("True"), ...towards("secondary"), peer }, volumes);
   expect(await gauges()).toEqual({ ready: ["True"], peer: [0], copied: [Date.parse("2026-11-16T11:57:00Z") / 1000] });
   count({ ...ready("Unknown"), ...towards("secondary") });
   expect(await gauges()).toEqual({ ready: ["Unknown"], peer: [], copied: [] });

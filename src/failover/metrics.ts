@@ -4,6 +4,7 @@ import { oldest } from "./token/peer-copy.ts";
 import type { StatusChanges } from "./events.ts";
 import type { SwitchPlan } from "./steps/step.ts";
 import type { PolicyFailure } from "./policy/failure.ts";
+import { isVolumeKind } from "./policy/managed.ts";
 import { gauge, histogram } from "../kube/metrics.ts";
 
 const failoverState = gauge(
@@ -72,7 +73,7 @@ export function recordMetrics(
   const ready = conditions.find(({ type }) => type === "Ready")?.status;
   for (const value of STATUSES) failoverReady.set({ ...labels, status: value }, value === ready ? 1 : 0);
   setOrRemove(failoverPeerReachable, labels, peer && Number(peer.reachable));
-  setOrRemove(failoverLastSync, labels, lastSyncSeconds(status));
+  setOrRemove(failoverLastSync, labels, lastSyncSeconds(status, plan));
   for (const { name, seconds } of changes.steps) failoverStepSeconds.observe({ step: name }, seconds);
   if (changes.volumes) failoverVolumesSeconds.observe({ mode: changes.volumes.mode }, changes.volumes.seconds);
   if (changes.completed)
@@ -90,9 +91,9 @@ export function removeMetrics(key: string): void {
 }
 
 /** The volumes of a secondary do not report when they were last copied. */
-function lastSyncSeconds({ transition, volumeReplicationStatuses = [], peer }: FailoverStatus): number | undefined {
-  const own = transition?.to === "primary" ? oldest(volumeReplicationStatuses.map(({ lastSyncTime }) => lastSyncTime)) : undefined;
-  const time = transition?.to === "primary" ? own : peer?.lastSyncTime;
+function lastSyncSeconds({ transition, peer }: FailoverStatus, { resources }: SwitchPlan): number | undefined {
+  const volumes = resources.filter(({ resource }) => isVolumeKind(resource.kind));
+  const time = transition?.to === "primary" ? oldest(volumes.map(({ lastSyncTime }) => lastSyncTime)) : peer?.lastSyncTime;
   return time === undefined ? undefined : Date.parse(time) / 1000;
 }
 

@@ -215,12 +215,14 @@ export class PolicyController implements Runnable {
     const current = this.#options.policies.get(key);
     // It may have been deleted meanwhile.
     if (!current || current.metadata.uid !== policy.metadata.uid) return;
-    const next = report(progress.published ?? policy.status, policy, plan, { failures: progress.writeFailures, peer }, now);
+    const before = progress.published ?? policy.status;
+    const next = report(before, policy, plan, { failures: progress.writeFailures, peer }, now);
+    const changes = statusChanges(before, next);
+    // The age of the copy may be in the metrics only.
+    recordMetrics(key, next, plan, progress.writeFailures, changes);
     if (isDeepStrictEqual(next, progress.published)) return;
-    const changes = statusChanges(progress.published ?? policy.status, next);
     progress.published = next;
     for (const event of changes.events) this.#options.events.record(current, event);
-    recordMetrics(key, next, plan, progress.writeFailures, changes);
     this.#options.writer.set(key, {
       ...(current.metadata.uid !== undefined && { uid: current.metadata.uid }),
       status: (before) => ownParts(next, before),

@@ -34,7 +34,7 @@ export function report(
   const peer = policy.spec.peer && (outcome.peer ? peerStatus(outcome.peer, previousPeer, time) : previousPeer);
   const lastSyncTime = publishedSyncTime(previous?.lastSyncTime, policy, plan);
   const fence = plan.fence ?? previous?.fence;
-  const [volumes, workloads] = resourceStatuses(previous, plan, time);
+  const [volumes, workloads] = resourceStatuses(previous, policy, plan, time);
   return {
     observedGeneration: generation,
     currentState: plan.currentState,
@@ -72,7 +72,8 @@ type WorkloadStatus = NonNullable<FailoverStatus["workloadStatuses"]>[number];
 
 function resourceStatuses(
   previous: FailoverStatus | undefined,
-  { resources, notes }: SwitchPlan,
+  { spec }: FailoverPolicy,
+  { to, resources, notes }: SwitchPlan,
   time: string,
 ): [VolumeStatus[], WorkloadStatus[]] {
   const { volumeReplicationStatuses = [], workloadStatuses = [] } = previous ?? {};
@@ -92,6 +93,12 @@ function resourceStatuses(
     };
     return { name, namespace, state, ...texts, lastUpdateTime };
   };
+  // It moves with every copy and is no reason to write: without steps it would be as old as the last write.
+  const hasAge = to === "secondary" || seconds(spec.maxCopyAge) !== undefined;
+  const copyOf = ({ lastSyncTime, replicating }: ResourceState) => ({
+    ...(hasAge && lastSyncTime !== undefined && { lastSyncTime }),
+    ...(replicating !== undefined && { replicating }),
+  });
   // The API server rejects a status that is too long.
   const volumes = resources.filter(isVolume).slice(0, LONGEST);
   const workloads = resources.filter((state) => !isVolume(state)).slice(0, LONGEST);
@@ -103,10 +110,6 @@ function resourceStatuses(
 
 function groupKind({ resource: { kind } }: ResourceState): Pick<VolumeStatus, "kind"> {
   return kind === "VolumeGroupReplication" ? { kind } : {};
-}
-
-function copyOf({ lastSyncTime, replicating }: ResourceState): Pick<VolumeStatus, "lastSyncTime" | "replicating"> {
-  return { ...(lastSyncTime !== undefined && { lastSyncTime }), ...(replicating !== undefined && { replicating }) };
 }
 
 function isVolume({ resource }: ResourceState): boolean {

@@ -115,6 +115,22 @@ test("an Application with selfHeal is turned off, reverts nothing, and is restor
   await controller.stop();
 });
 
+test("a sync that fails after the switch is an error, and the switch completes after the next sync", async () => {
+  const { namespace, controller } = await argoApplication({ prune: true });
+  await policies.complete(namespace, 1);
+  await policies.complete(namespace, await want(site.client, namespace, { desiredState: "secondary" }));
+  argo.failSyncs(`${namespace}/shop`, "one or more objects failed to apply");
+  const generation = await want(site.client, namespace, { desiredState: "primary" });
+  const { status } = await policies.until(namespace, (policy) => policy.status?.failures?.[0]?.reason === "NotAvailable");
+  expect(status?.failures?.[0]?.message).toContain("Application sync failed: one or more objects failed to apply");
+  expect(status?.conditions?.find(({ type }) => type === "Complete")?.status).toBe("False");
+
+  argo.failSyncs(`${namespace}/shop`, undefined);
+  await site.client.resource(Application).patch({ name: "shop", namespace }, { operation: { sync: {} } }, { signal });
+  await policies.complete(namespace, generation);
+  await controller.stop();
+});
+
 test("an Application of an ApplicationSet is rejected with a fix, and switched once that is applied", async () => {
   const { namespace, controller } = await argoApplication({ selfHeal: true }, "shops");
   const rejected = await policies.until(namespace, ({ status }) => status?.summary?.startsWith("Rejected: ") === true);

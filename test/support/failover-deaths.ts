@@ -9,13 +9,14 @@ import { TestController } from "./failover-controller.ts";
 import type { FailoverSite } from "./failover-site.ts";
 
 /** A site's failover controller that dies between two writes, again and again, and is replaced at once. */
-export class DyingController {
+class DyingController {
   deaths = 0;
   readonly #site: FailoverSite;
   readonly #random: Random;
   readonly #lifetime: number;
   #controller: TestController;
-  #isMortal: boolean;
+  readonly #isMortal: boolean;
+  #isOver = false;
 
   /** `lifetime`: the most writes of one; it dies after fewer. */
   constructor(site: FailoverSite, random: Random, { isMortal, lifetime }: { isMortal: boolean; lifetime: number }) {
@@ -27,7 +28,7 @@ export class DyingController {
   }
 
   async stop(): Promise<void> {
-    this.#isMortal = false;
+    this.#isOver = true;
     this.#controller.dieAfter(Infinity);
     await this.#controller.stop();
   }
@@ -37,6 +38,7 @@ export class DyingController {
     if (this.#isMortal) controller.dieAfter(3 + this.#random.int(this.#lifetime));
     void controller.death.then(() => {
       this.deaths += 1;
+      if (this.#isOver) return;
       this.#controller = this.#start();
     });
     return controller;
@@ -44,7 +46,7 @@ export class DyingController {
 }
 
 /** `plumbline controller` as it ships, with the chart's identity and its election, started again whenever it ends. */
-export class ControllerProcess {
+class ControllerProcess {
   readonly #start: () => Child;
   #child: Child;
   #isOver = false;
@@ -87,26 +89,96 @@ export class ControllerProcess {
   }
 }
 
+type Sites = readonly [FailoverSite, FailoverSite];
+
+interface MortalOptions {
+  readonly isMortal: boolean;
+  /** The most writes of the one that dies at its writes. */
+  readonly lifetime: number;
+  /** Without a process: both are in this one, where the test can change how they decide. */
+  readonly isInProcess: boolean;
+}
+
+/** The controllers of two sites: at one it dies at its writes, at the other it is a process. They change places. */
+export class MortalControllers {
+  readonly #sites: Sites;
+  readonly #random: Random;
+  readonly #options: MortalOptions;
+  #dying: DyingController;
+  #process: Pick<ControllerProcess, "kill" | "stop">;
+  #deaths = 0;
+  #isSwapped = false;
+
+  private constructor(sites: Sites, random: Random, options: MortalOptions, process: Pick<ControllerProcess, "kill" | "stop">) {
+    this.#sites = sites;
+    this.#random = random;
+    this.#options = options;
+    this.#dying = new DyingController(sites[0], random, options);
+    this.#process = process;
+  }
+
+  static async start(sites: Sites, random: Random, options: MortalOptions): Promise<MortalControllers> {
+    return new MortalControllers(sites, random, options, await processAt(sites[1], random, options));
+  }
+
+  get deaths(): number {
+    return this.#deaths + this.#dying.deaths;
+  }
+
+  async swap(): Promise<void> {
+    await this.stop();
+    this.#deaths += this.#dying.deaths;
+    this.#isSwapped = !this.#isSwapped;
+    const [dying, other] = this.#isSwapped ? [this.#sites[1], this.#sites[0]] : this.#sites;
+    this.#dying = new DyingController(dying, this.#random, this.#options);
+    this.#process = await processAt(other, this.#random, this.#options);
+  }
+
+  async killProcess(): Promise<void> {
+    await this.#process.kill();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.#dying.stop(), this.#process.stop()]);
+  }
+}
+
+async function processAt(site: FailoverSite, random: Random, { isInProcess, lifetime }: MortalOptions) {
+  if (!isInProcess) return ControllerProcess.start(site);
+  const controller = new DyingController(site, random, { isMortal: false, lifetime });
+  return { kill: () => Promise.resolve(), stop: () => controller.stop() };
+}
+
 export interface Deaths {
   "csi-addons": number;
   "kube-apiserver": number;
+  "kube-controller-manager": number;
+  "kube-scheduler": number;
   "plumbline controller": number;
 }
 
 interface Mortals {
   readonly sites: readonly FailoverSite[];
-  readonly controllers: readonly ControllerProcess[];
+  readonly controllers: MortalControllers;
   readonly random: Random;
   readonly signal: AbortSignal;
 }
 
 /** Kills one process after the other, each with SIGKILL and back before the next one: first one of each kind, then any. */
 export async function killProcesses({ sites, controllers, random, signal }: Mortals): Promise<Deaths> {
-  const deaths: Deaths = { "csi-addons": 0, "kube-apiserver": 0, "plumbline controller": 0 };
+  const deaths: Deaths = {
+    "csi-addons": 0,
+    "kube-apiserver": 0,
+    "kube-controller-manager": 0,
+    "kube-scheduler": 0,
+    "plumbline controller": 0,
+  };
   const kills: Record<keyof Deaths, () => Promise<void>> = {
     "csi-addons": () => random.pick(sites).site.csiAddons.restart(),
     "kube-apiserver": () => random.pick(sites).site.server.restart(),
-    "plumbline controller": () => random.pick(controllers).kill(),
+    "kube-controller-manager": () => random.pick(sites).site.restart("kube-controller-manager"),
+    "kube-scheduler": () => random.pick(sites).site.restart("kube-scheduler"),
+    "plumbline controller": () => controllers.killProcess(),
   };
   const kinds = Object.keys(kills) as (keyof Deaths)[];
   for (let n = 0; ; n += 1) {

@@ -9,7 +9,7 @@ import { FailoverPolicy, type FailoverStatus } from "../../src/api/failover/fail
 import { Cache } from "../../src/kube/cache/cache.ts";
 import { createLog } from "../../src/kube/log.ts";
 import { CuttingProxy } from "./disconnecting-proxy.ts";
-import { TestController, type TestControllerOptions } from "./failover-controller.ts";
+import { comparable, TestController, type TestControllerOptions } from "./failover-controller.ts";
 import type { FailoverSite } from "./failover-site.ts";
 
 const { signal } = new AbortController();
@@ -88,7 +88,7 @@ export class FailoverPair {
   }
 }
 
-class PairedSite {
+export class PairedSite {
   readonly site: FailoverSite;
   readonly namespace: string;
   /** Over which this site is asked by the other. */
@@ -155,6 +155,11 @@ class PairedSite {
   async pods(): Promise<string[]> {
     const { items } = await this.site.client.resource(Pod).list({ namespace: this.namespace, signal });
     return items.map(({ metadata }) => metadata.uid ?? metadata.name);
+  }
+
+  /** Specs and annotations of the application, to compare with those of another one. */
+  async state(): Promise<ReturnType<typeof comparable> | undefined> {
+    return this.#application && comparable(this.namespace, await this.#application.read());
   }
 
   /** The status when it is `Complete` for what is wanted now. */

@@ -115,7 +115,7 @@ export const policyStatus = s.object(
           {
             kind: s.optional(s.enum(["VolumeReplication", "VolumeGroupReplication"], { doc: "Its kind. Default: VolumeReplication." })),
             ...resource,
-            lastSyncTime: s.optional(s.time({ doc: "When it was last copied to the other site." })),
+            lastSyncTime: s.optional(s.time({ doc: "When it was last copied to the other site. On a primary only with spec.maxCopyAge." })),
             replicating: s.optional(
               s.enum(["True", "False", "Unknown"], {
                 doc: "The status of condition Replicating of csi-addons, on a primary. Absent if csi-addons does not report it.",

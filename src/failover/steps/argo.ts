@@ -174,6 +174,13 @@ export function ignoresVolume({ spec }: Application, kind: string, { metadata: {
   return ignored && spec.syncPolicy?.syncOptions?.includes("RespectIgnoreDifferences=true") === true;
 }
 
+/** Health says nothing of it: what a failed sync did not apply is Healthy as it was. One that a person starts by hand is theirs. */
+export function failedSync(object: Application): string | undefined {
+  const { phase = "", message = "" } = object.status?.operationState ?? {};
+  if (!isOn(object) || whatRuns(object) !== undefined || (phase !== "Failed" && phase !== "Error")) return undefined;
+  return `Application sync failed${message === "" ? "" : `: ${message}`}`;
+}
+
 function isOn({ spec }: Application): boolean {
   const automated = spec.syncPolicy?.automated;
   return automated !== undefined && automated.enabled !== false;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { Condition } from "../../api/kind.ts";
-import type { FluxObject } from "../observe/external-kinds.ts";
+import type { Condition, ObjectMeta } from "../../api/kind.ts";
+import type { Application, Automated, FluxObject } from "../observe/external-kinds.ts";
 import { plan } from "../plan.ts";
 import { shop, steps } from "../testing/harness.ts";
 import { FakeSite } from "../testing/fake-site.ts";
@@ -30,19 +30,43 @@ function web(status: object, spec: object = {}, rest: { mode?: string; writable?
   return plan(site.observe(wanted));
 }
 
-const planApplication = (health: object | undefined) => {
-  const object = application("shop", { prune: true });
-  const site = new FakeSite().put("Application", { ...object, status: { ...object.status, ...(health && { health }) } });
+const planApplication = (object: Application) => {
   const wanted = policy({ desiredState: "primary", managedResources: named("Application shop") }, { status: onTheWay() });
-  return plan(site.observe(wanted));
+  return plan(new FakeSite().put("Application", object).observe(wanted));
 };
+const withHealth = (health?: object) => ({ ...application("shop", { prune: true }), status: health ? { health } : {} });
+const synced = (phase: string, automated: Automated = {}, metadata: Partial<ObjectMeta> = {}) => ({
+  ...application("shop", automated, metadata),
+  status: { operationState: { phase, message: "one or more objects failed to apply" }, health: { status: "Healthy" } },
+});
 
 describe("an Application on the way to primary", () => {
   test("is awaited until it is Healthy", () => {
-    expect(planApplication({ status: "Progressing", message: "Waiting for rollout" }).steps.at(-1)?.waits).toMatchObject([
+    const progressing = planApplication(withHealth({ status: "Progressing", message: "Waiting for rollout" }));
+    expect(progressing.steps.at(-1)?.waits).toMatchObject([
       { kind: "Application", name: "shop", message: "Application is Progressing: Waiting for rollout" },
     ]);
-    for (const health of [{ status: "Healthy" }, { status: "Suspended" }, undefined]) expect(planApplication(health).complete).toBe(true);
+    for (const health of [{ status: "Healthy" }, { status: "Suspended" }, undefined])
+      expect(planApplication(withHealth(health)).complete).toBe(true);
+  });
+
+  test.each(["Failed", "Error"])("whose sync ended %s is an error at once, although Argo CD calls its objects Healthy", (phase) => {
+    const result = planApplication(synced(phase));
+    expect(steps(result).at(-1)).toBe("AwaitWorkloads Wait");
+    const message = "Application sync failed: one or more objects failed to apply; check the conditions of the Application";
+    expect(result.failures).toEqual([expect.objectContaining({ kind: "Application", name: "shop", reason: "NotAvailable", message })]);
+  });
+
+  test("whose sync failed is not in error while the next one is due or runs", () => {
+    const refreshing = synced("Failed", {}, { annotations: { "argocd.argoproj.io/refresh": "normal" } });
+    for (const object of [{ ...synced("Failed"), operation: {} }, refreshing]) {
+      const { complete, failures } = planApplication(object);
+      expect({ complete, failures }).toEqual({ complete: false, failures: [] });
+    }
+  });
+
+  test("that a person syncs may have a failed sync of before", () => {
+    expect(planApplication(synced("Failed", { enabled: false })).complete).toBe(true);
   });
 });
 

@@ -4,6 +4,7 @@ import type { StatefulSet } from "../../api/core/stateful-set.ts";
 import { seconds } from "../../util/duration.ts";
 import type { Condition } from "../../api/kind.ts";
 import type { Application, FluxObject } from "../observe/external-kinds.ts";
+import { failedSync } from "./argo.ts";
 import { foundResources, unreadable, waitFor } from "./resources.ts";
 import type { ObservedPolicy } from "../observe/observed.ts";
 import type { ResourceState } from "./step.ts";
@@ -21,13 +22,13 @@ interface Lack {
   readonly stalled: boolean;
 }
 
-/** Workloads below their replicas, Flux objects that are not Ready. */
+/** Workloads below their replicas, Flux objects that are not Ready, Applications that are not Healthy or whose sync failed. */
 export function awaitWorkloads(observed: ObservedPolicy): Wait[] {
   const lacks = lacking(observed).map(({ resource, message }) => waitFor(resource, message));
   return [...unreadable(observed, [...WORKLOADS, ...FLUX, ...ARGO]), ...lacks];
 }
 
-/** A Flux object that has given up, at once; everything else after `spec.availableWithin`. */
+/** A Flux object that has given up and a failed sync, at once; everything else after `spec.availableWithin`. */
 export function notAvailable(observed: ObservedPolicy): PolicyFailure[] {
   const { now, policy } = observed;
   const since = policy.status?.transition?.volumesWritableTime;
@@ -65,8 +66,8 @@ function lacking(observed: ObservedPolicy): Lack[] {
     return lack === undefined ? [] : [{ resource, ...lack }];
   });
   const applications = foundResources(observed, ARGO).flatMap(({ resource, object }): Lack[] => {
-    const message = applicationLack(object);
-    return message === undefined ? [] : [{ resource, message, stalled: false }];
+    const lack = applicationLack(object);
+    return lack === undefined ? [] : [{ resource, ...lack }];
   });
   return [...workloads, ...flux, ...applications];
 }
@@ -83,9 +84,12 @@ function workloadLack(kind: "Deployment" | "StatefulSet", { metadata, spec, stat
 }
 
 /** Argo CD reports no generation; ResumeFlux waits until it has seen our change. Without a health it assesses none. */
-function applicationLack({ status }: Application): string | undefined {
-  const { status: health = "Healthy", message = "" } = status?.health ?? {};
-  return health === "Healthy" || health === "Suspended" ? undefined : `Application is ${health}${message === "" ? "" : `: ${message}`}`;
+function applicationLack(object: Application): Omit<Lack, "resource"> | undefined {
+  const failed = failedSync(object);
+  if (failed !== undefined) return { message: failed, stalled: true };
+  const { status: health = "Healthy", message = "" } = object.status?.health ?? {};
+  if (health === "Healthy" || health === "Suspended") return undefined;
+  return { message: `Application is ${health}${message === "" ? "" : `: ${message}`}`, stalled: false };
 }
 
 /** One that a person suspended is skipped. An acknowledged request alone proves nothing: a suspended object acknowledges too. */

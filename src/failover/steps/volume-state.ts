@@ -50,11 +50,12 @@ export function unseenDemotion(volume: VolumeReplication): string | undefined {
 
 /**
  * Promoted by others after our demotion. csi-addons then reports Primary without asking the driver. Only a driver that implements
- * GetVolumeReplicationInfo, which works for a primary alone, proves that it is one.
+ * GetVolumeReplicationInfo, which works for a primary alone, proves that it is one: at this generation, because csi-addons 0.13 keeps the
+ * condition through a demotion, and writes nothing more while the driver rejects the call.
  */
 export function isDoubtfulPrimary(volume: VolumeReplication): boolean {
-  if (readPrior(volume, "lastSyncTime").is !== "there") return false;
-  const replicating = volume.status?.conditions?.find(({ type }) => type === "Replicating")?.status;
+  if (volume.status?.state !== "Primary" || readPrior(volume, "lastSyncTime").is !== "there") return false;
+  const replicating = conditionOf(volume, "Replicating")?.status;
   return replicating !== "True" && replicating !== "False";
 }
 

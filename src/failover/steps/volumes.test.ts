@@ -3,7 +3,8 @@ import type { Role } from "../../api/failover/failover-policy.ts";
 import type { Condition } from "../../api/kind.ts";
 import { plan, tokenFacts } from "../plan.ts";
 import { FakeSite } from "../testing/fake-site.ts";
-import { steps, writeTexts } from "../testing/harness.ts";
+import { OBEDIENT, rejected } from "../testing/csi-addons.ts";
+import { steps, TransitionHarness, writeTexts } from "../testing/harness.ts";
 import { condition, deployment, named, NOW, pod, policy, volume, VOLUME_CONDITIONS } from "../testing/fixtures.ts";
 
 type Overrides = NonNullable<Parameters<typeof volume>[2]>;
@@ -111,6 +112,7 @@ describe("the observed state of a volume", () => {
     ["csi-addons 0.12, or a driver without information", [...promoted], true],
     ["a driver that answers for a primary", [...promoted, condition("Replicating", "True", "Replicating")], false],
     ["a driver that answers for a degraded primary", [...promoted, condition("Replicating", "False", "NotReplicating")], false],
+    ["a driver whose response is older than our demotion", [...promoted, condition("Replicating", "True", "Replicating", 0)], true],
   ] as const)("a volume that others requested as primary after our demotion: %s", (_, conditions, isDoubtful) => {
     const annotations = { "plumbline.dev/failover-prior": '{"policy":"shop/site","lastSyncTime":null}' };
     const overrides: Overrides = { conditions: [...conditions], metadata: { annotations } };
@@ -122,6 +124,42 @@ describe("the observed state of a volume", () => {
     const inUse = new FakeSite().put("VolumeReplication", volume("data", "primary", overrides)).put("Pod", pod("web-1", { claim: "data" }));
     expect(writeTexts(plan(inUse.observe(data("primary"))))).toEqual([]);
   });
+
+  test("a volume that others requested as primary after a confirmed demotion is promoted by csi-addons, and awaited", () => {
+    const annotations = { "plumbline.dev/failover-prior": '{"policy":"shop/site","lastSyncTime":null}' };
+    const overrides: Overrides = { conditions: [...inSync], status: { state: "Secondary" }, metadata: { generation: 2, annotations } };
+    const result = planned("primary", "primary", overrides);
+    expect({ writes: writeTexts(result), complete: result.complete }).toEqual({ writes: [], complete: false });
+  });
+
+  test.each(["0.12", "0.13", "0.14"] as const)(
+    "a volume whose demotion got no response, and that others requested as primary then, becomes one with csi-addons %s",
+    (version) => {
+      const run = new TransitionHarness(data("primary"));
+      run.site.put("VolumeReplication", volume("data", "primary"));
+      let [role, losesAnswer] = ["primary", true];
+      run.controllers.csiAddonsVersion = version;
+      run.controllers.driver = {
+        ...OBEDIENT,
+        promote: () => ((role = "primary"), {}),
+        demote: () => {
+          role = "secondary";
+          return losesAnswer ? rejected("Internal", "connection lost") : {};
+        },
+        info: () => (role === "primary" ? { replicates: true } : rejected("Internal", "not primary")),
+      };
+      run.controllers.turn();
+      run.runToEnd();
+      run.want({ desiredState: "secondary" });
+      run.pass();
+      run.controllers.turn();
+      losesAnswer = false;
+      run.site.edit("VolumeReplication", run.site.get("VolumeReplication", "data"), ({ spec }) => void (spec.replicationState = "primary"));
+      run.want({ desiredState: "primary" });
+      run.runToEnd();
+      expect(role).toBe("primary");
+    },
+  );
 
   test("an older condition counts for a primary only with reason Promoted", () => {
     const edited = { metadata: { generation: 2 }, status: { observedGeneration: 2 } };

@@ -545,6 +545,18 @@ describe("facts 2.3: when the status is outdated or wrong", () => {
     expect([mirror.primary, mirror.published]).toEqual(["nowhere", published]);
   });
 
+  test("0.13 keeps, through such a demotion, that the driver answered for the primary before", () => {
+    const mirror = new Mirror("0.13");
+    mirror.run(0);
+    mirror.want("secondary");
+    mirror.losesAnswer = true;
+    mirror.run(0);
+    mirror.want("primary");
+    mirror.run(600);
+    expect([mirror.primary, mirror.published[0]]).toEqual(["nowhere", "Primary 2"]);
+    expect(mirror.published).toContain("Replicating True Replicating 1");
+  });
+
   test("after an observed Secondary it is promoted", () => {
     const mirror = new Mirror("0.14");
     mirror.want("secondary");

@@ -1,5 +1,5 @@
 import { selects } from "../../api/core/label-selector.ts";
-import { CsiAddonsQueue, OBEDIENT, reconcile } from "./csi-addons.ts";
+import { type CsiAddonsVersion, CsiAddonsQueue, OBEDIENT, reconcile } from "./csi-addons.ts";
 import type { FakeSite } from "./fake-site.ts";
 import { condition, pod } from "./fixtures.ts";
 
@@ -13,6 +13,7 @@ export class FakeControllers {
   readonly #csiAddons = new CsiAddonsQueue();
   /** Of every volume. */
   driver = OBEDIENT;
+  csiAddonsVersion: CsiAddonsVersion = "0.14";
   #pods = 0;
 
   constructor(site: FakeSite) {
@@ -123,7 +124,7 @@ export class FakeControllers {
     const { now } = this.#site;
     for (const volume of this.#site.all("VolumeReplication")) {
       if (!this.#csiAddons.isDue(volume, now)) continue;
-      const { status, next } = reconcile(volume, { driver: this.driver, version: "0.14", now });
+      const { status, next } = reconcile(volume, { driver: this.driver, version: this.csiAddonsVersion, now });
       this.#csiAddons.handled(volume, next, now);
       if (status) this.#site.edit("VolumeReplication", volume, (one) => void (one.status = status));
     }

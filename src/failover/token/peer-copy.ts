@@ -1,7 +1,7 @@
 import type { FailoverPolicy, FailoverStatus } from "../../api/failover/failover-policy.ts";
 
 export interface PeerCopy {
-  /** Of its oldest volume; unset if one is unknown. */
+  /** Of its oldest volume; unset without maxCopyAge there, or if one is unknown. */
   readonly lastSyncTime?: string;
   /** The worst of its volumes; unset if one is unknown. */
   readonly replicating?: "True" | "False" | "Unknown";
@@ -13,7 +13,8 @@ export function copyOf(status: FailoverStatus | undefined): { readonly copy?: Pe
   const states = volumes.map((volume) => volume?.replicating);
   const replicating = (["False", "Unknown", "True"] as const).find((value) => states.includes(value));
   const isWhole = states.length > 0 && states.every((state) => state !== undefined);
-  const lastSyncTime = timeOf(status?.lastSyncTime) ?? oldest(volumes.map((volume) => timeOf(volume?.lastSyncTime)));
+  // Those of single volumes are as old as the last write of the status.
+  const lastSyncTime = timeOf(status?.lastSyncTime);
   const copy = {
     ...(lastSyncTime !== undefined && { lastSyncTime }),
     ...(replicating !== undefined && (isWhole || replicating === "False") && { replicating }),

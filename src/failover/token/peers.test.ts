@@ -376,10 +376,7 @@ test("while one caller retries an unreachable site, other callers do not wait", 
 test("returns the volumes of the policy there, whether they are copied, and the age of the copy", async () => {
   const status = {
     token: { epoch: 3, state: "Released", copied: true },
-    volumeReplicationStatuses: [
-      { name: "data", lastSyncTime: "2026-11-16T11:58:00Z" },
-      { name: "logs", lastSyncTime: "2026-11-16T11:50:00Z" },
-    ],
+    lastSyncTime: "2026-11-16T11:50:00Z",
   };
   const managedResources = [
     { kind: "VolumeReplication", name: "logs", namespace: "shared" },
