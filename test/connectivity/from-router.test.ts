@@ -55,21 +55,21 @@ function uplink(): void {
 const connect = (address = SERVICE, { port = 80, vrf, ms = 3_000 }: { port?: number; vrf?: string; ms?: number } = {}) =>
   connector.connect(parseAddress(address), port, vrf, ms).result;
 /** Without latencies. */
-function told(answer: RouterAnswer): unknown {
+function codesOf(answer: RouterAnswer): unknown {
   if (typeof answer === "string" || "fault" in answer) return answer;
   return answer.results.map((one) => ("sharedSource" in one ? one : one.code));
 }
 
 test("a namespace without links is not that of a running router", async () => {
-  expect(told(await connect())).toBe("no router");
+  expect(codesOf(await connect())).toBe("no router");
 });
 
 test("connections go out of the router's namespace, by IPv4 and IPv6", async () => {
   uplink();
   ip(router, `route add ${SERVICE} via 10.9.0.2`);
-  expect(told(await connect())).toEqual([undefined]);
-  expect(told(await connect("fd00:9::2"))).toEqual([undefined]);
-  expect(told(await connect(SERVICE, { port: 81 }))).toEqual(["ECONNREFUSED"]);
+  expect(codesOf(await connect())).toEqual([undefined]);
+  expect(codesOf(await connect("fd00:9::2"))).toEqual([undefined]);
+  expect(codesOf(await connect(SERVICE, { port: 81 }))).toEqual(["ECONNREFUSED"]);
 });
 
 test("each way to fail has its reason, also of a hundred connections at once", async () => {
@@ -77,11 +77,11 @@ test("each way to fail has its reason, also of a hundred connections at once", a
   ip(router, "route add 192.0.2.0/24 via 10.9.0.2");
   ip(fabric, "route add blackhole 192.0.2.9/32", "route add unreachable 192.0.2.10/32");
   execFileSync("ip", ["netns", "exec", fabric, "sysctl", "-qw", "net.ipv4.ip_forward=1"]);
-  expect(told(await connect("198.51.100.1"))).toEqual(["ENETUNREACH"]);
-  expect(told(await connect("192.0.2.10"))).toEqual(["EHOSTUNREACH"]);
-  expect(told(await connect(SERVICE, { vrf: "red" }))).toEqual(["ENODEV"]);
+  expect(codesOf(await connect("198.51.100.1"))).toEqual(["ENETUNREACH"]);
+  expect(codesOf(await connect("192.0.2.10"))).toEqual(["EHOSTUNREACH"]);
+  expect(codesOf(await connect(SERVICE, { vrf: "red" }))).toEqual(["ENODEV"]);
   const many = await Promise.all(Array.from({ length: 100 }, (_, nth) => connect(nth % 2 ? SERVICE : "192.0.2.9", { ms: 500 })));
-  expect(many.map(told)).toEqual(Array.from({ length: 100 }, (_, nth) => [nth % 2 ? undefined : "ETIMEDOUT"]));
+  expect(many.map(codesOf)).toEqual(Array.from({ length: 100 }, (_, nth) => [nth % 2 ? undefined : "ETIMEDOUT"]));
 });
 
 test("a source address that each router has is not used towards the fabric, but towards the own host", async () => {
@@ -95,8 +95,8 @@ test("a source address that each router has is not used towards the fabric, but 
   );
   ip(router, "addr del 10.9.0.1/24 dev eth1", "link set pe-200 up", "addr add 192.169.10.1/24 dev pe-200");
   ip(router, `route add ${SERVICE} dev eth1`);
-  expect(told(await connect())).toEqual([{ sharedSource: "192.169.10.1" }]);
-  expect(told(await connect("192.169.10.2", { port: 81 }))).toEqual(["ECONNREFUSED"]);
+  expect(codesOf(await connect())).toEqual([{ sharedSource: "192.169.10.1" }]);
+  expect(codesOf(await connect("192.169.10.2", { port: 81 }))).toEqual(["ECONNREFUSED"]);
 });
 
 test("one process serves all checks, is started again when it was killed, and follows a namespace that was made anew", async () => {
@@ -107,15 +107,15 @@ test("one process serves all checks, is started again when it was killed, and fo
   const [first = 0, ...others] = pids();
   expect(others).toEqual([]);
   process.kill(first, "SIGKILL");
-  await expect.poll(async () => told(await connect())).toEqual([undefined]);
+  await expect.poll(async () => codesOf(await connect())).toEqual([undefined]);
   expect(pids()).not.toContain(first);
 
   execFileSync("ip", ["netns", "del", router]);
   execFileSync("ip", ["netns", "add", router]);
-  expect(told(await connect())).toBe("no router");
+  expect(codesOf(await connect())).toBe("no router");
 });
 
-test("what waits is told when the process dies", async () => {
+test("what waits fails when the process dies", async () => {
   uplink();
   ip(router, "route add 192.0.2.0/24 via 10.9.0.2");
   ip(fabric, "route add blackhole 192.0.2.9/32");
@@ -123,5 +123,5 @@ test("what waits is told when the process dies", async () => {
   const waiting = connect("192.0.2.9", { ms: 60_000 });
   const pids = execFileSync("ip", ["netns", "pids", router], { encoding: "utf8" }).trim().split("\n");
   for (const pid of pids) process.kill(Number(pid), "SIGKILL");
-  expect(told(await waiting)).toEqual({ fault: "Cannot connect from the router: its process ended" });
+  expect(codesOf(await waiting)).toEqual({ fault: "Cannot connect from the router: its process ended" });
 });

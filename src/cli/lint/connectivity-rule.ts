@@ -4,7 +4,7 @@ import { Service } from "../../api/core/service.ts";
 import { type KubeObject, manifestsOf } from "../../api/kind.ts";
 import { probeText, readProbe } from "../../api/connectivity/probe.ts";
 import { allowAnnotation, nodeAnnotation, probeAnnotation } from "../../api/annotations.ts";
-import { allowsMeshesOf } from "../../connectivity/mesh/targets.ts";
+import { allowsMeshesOf } from "../../connectivity/mesh/target-parts.ts";
 import { forbiddenReason } from "../../connectivity/probe/special-addresses.ts";
 import { parseTarget } from "../../connectivity/probe/target.ts";
 import type { LintFailure, LintWarning } from "./rules.ts";

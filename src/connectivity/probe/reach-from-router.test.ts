@@ -8,13 +8,13 @@ import { parseTarget, withProbe } from "./target.ts";
 const { signal } = new AbortController();
 const fromRouter: Probe = { type: "TCP", from: "Router" };
 
-/** A router that answers so, with what it was asked to do. */
-function routerWith(answer: RouterAnswer): RouterConnections & { readonly asked: string[] } {
-  const asked: string[] = [];
+/** A router that answers so, with what it was requested to do. */
+function routerWith(answer: RouterAnswer): RouterConnections & { readonly requested: string[] } {
+  const requested: string[] = [];
   return {
-    asked,
+    requested,
     connect(address, port, vrf) {
-      asked.push(`${address.toString()} ${port} ${vrf ?? "any"}`);
+      requested.push(`${address.toString()} ${port} ${vrf ?? "any"}`);
       return { result: Promise.resolve(answer), cancel: () => {} };
     },
   };
@@ -36,7 +36,13 @@ async function attempt(answer: RouterAnswer, wanted: Probe = fromRouter, host = 
     },
   });
   const { actions, reachable, fault } = result;
-  return { actions: actions.map(({ outcome, message }) => `${outcome}: ${message}`), reachable, fault, direct, asked: router.asked };
+  return {
+    actions: actions.map(({ outcome, message }) => `${outcome}: ${message}`),
+    reachable,
+    fault,
+    direct,
+    requested: router.requested,
+  };
 }
 
 test("a target that answers in one VRF is reached, and its message names the VRF", async () => {
@@ -45,7 +51,7 @@ test("a target that answers in one VRF is reached, and its message names the VRF
     reachable: true,
     fault: undefined,
     direct: [],
-    asked: ["192.0.2.7 80 any"],
+    requested: ["192.0.2.7 80 any"],
   });
 });
 
@@ -66,7 +72,7 @@ test("a requested VRF is part of the target", async () => {
     actions: ["ConnectError: Failed connect to 192.0.2.7:80 from router VRF red; Connection refused"],
     reachable: false,
     fault: undefined,
-    asked: ["192.0.2.7 80 red"],
+    requested: ["192.0.2.7 80 red"],
   });
 });
 
@@ -80,7 +86,7 @@ test("the node itself connects where no router runs, as it does without a router
 test("an address that is not allowed is not connected to from the router either", async () => {
   expect(await attempt({ results: [] }, fromRouter, "169.254.169.254")).toMatchObject({
     actions: [expect.stringContaining("169.254.169.254 is a link-local address")],
-    asked: [],
+    requested: [],
     direct: [],
   });
 });
