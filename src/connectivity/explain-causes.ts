@@ -1,5 +1,5 @@
 import { serviceNameLabel, EndpointSlice } from "../api/core/endpoint-slice.ts";
-import { announcedType, Service } from "../api/core/service.ts";
+import { Service } from "../api/core/service.ts";
 import type { Index, Dependency, Fix, ObjectReader, HealthStatement, Component } from "../api/health.ts";
 import { keyOf } from "../api/kind.ts";
 import { metaTime } from "../api/time.ts";
@@ -8,6 +8,7 @@ import type { CommonCause } from "./analysis/common-cause.ts";
 import { type Hypothesis, type CauseScope, serviceOf, isExternal, isService } from "./analysis/hypotheses.ts";
 import { failureText, distinct } from "./analysis/labels.ts";
 import { NO_ANSWER } from "./history/attempt.ts";
+import { isAnnounced } from "./mesh/announced-targets.ts";
 import { type CheckResult, serviceNamed } from "./analysis/check-result.ts";
 
 /** Undefined for a check whose failure is unique. */
@@ -214,8 +215,7 @@ export function externalService(component: Component, failing: readonly CheckRes
   if (!service) return { statements: [], dependencies: [] };
   const { name, namespace = "" } = service.metadata;
   const of: Component = { kind: "Service", namespace, name };
-  const isAnnounced = service.status?.conditions?.find(({ type }) => type === announcedType)?.status === "True";
-  if (!isAnnounced || unready(keyOf(service), reader).length > 0) return { statements: [], dependencies: [{ component: of }] };
+  if (!isAnnounced(service) || unready(keyOf(service), reader).length > 0) return { statements: [], dependencies: [{ component: of }] };
   return {
     statements: [{ component: of, domain: "connectivity", health: "Healthy", dependencies: [{ component, as: "part" }] }],
     dependencies: [],

@@ -24,7 +24,10 @@ async function announcedService(name: string, ip: string, nodes: readonly string
   const services = cluster.client.resource(Service);
   const spec = { type: "LoadBalancer" as const, loadBalancerClass: "example.com/other", ports: [port] };
   await services.create({ metadata: { name, namespace: "shop" }, spec }, { signal });
-  await services.patchStatus({ name, namespace: "shop" }, { status: { loadBalancer: { ingress: [{ ip, ipMode: "VIP" }] } } }, { signal });
+  const announced = { type: "metallb.io/Announced", status: "True", reason: "Announced", message: "" } as const;
+  const conditions = [{ ...announced, lastTransitionTime: "2026-11-16T09:00:00Z" }];
+  const status = { loadBalancer: { ingress: [{ ip, ipMode: "VIP" as const }] }, conditions };
+  await services.patchStatus({ name, namespace: "shop" }, { status }, { signal });
   for (const node of nodes) await report(name, node);
 }
 

@@ -70,6 +70,8 @@ function meshFaults(mesh: ConnectivityMesh, services: ReadonlyMap<string, Servic
   const few = Number(sourcesPerTarget) < 1 ? "must be at least 1, or all" : undefined;
   const perTarget = targets.map(({ host, service, endpoints }, at): Remark => {
     if (host !== undefined) return { field: `spec.targets[${at}].host`, message: problemOf(host) };
+    // What a connection cannot test is not observed, which is no mistake.
+    if (service?.external && service.port === undefined) return { field: `spec.targets[${at}].service`, message: undefined };
     if (service) return { field: `spec.targets[${at}].service.port`, message: portProblem(service, service.name, mesh, services) };
     return { field: `spec.targets[${at}].endpoints.port`, message: portProblem(endpoints, endpoints?.service, mesh, services) };
   });

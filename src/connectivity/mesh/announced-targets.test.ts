@@ -7,6 +7,10 @@ import { allowing, mesh, node, service, SYSTEM, view } from "../testing/mesh.ts"
 import { AnnouncerIndex } from "./announcer-index.ts";
 import { planMesh } from "./plan.ts";
 
+const announcedAs = (status: "True" | "False") => {
+  return { type: "metallb.io/Announced", status, reason: "x", message: "", lastTransitionTime: "2026-11-16T09:00:00Z" };
+};
+
 type Ports = readonly (Partial<ServicePort> & { port: number })[];
 
 function announcedService(key: string, ips: readonly string[], ports: Ports, ranges?: string[]): Service {
@@ -14,7 +18,7 @@ function announcedService(key: string, ips: readonly string[], ports: Ports, ran
   return {
     metadata: { ...made.metadata, labels: { tier: key.endsWith("web") ? "front" : "back" } },
     spec: { ...made.spec, type: "LoadBalancer", ...(ranges && { loadBalancerSourceRanges: ranges }) },
-    status: { loadBalancer: { ingress: ips.map((ip) => ({ ip })) } },
+    status: { loadBalancer: { ingress: ips.map((ip) => ({ ip })) }, conditions: [announcedAs("True")] },
   };
 }
 
@@ -63,15 +67,23 @@ test("an announced Service is checked at each announced address and TCP port, fr
   expect(plan([external("web", "shop", 443)]).pairs.every((pair) => pair.endsWith(":443"))).toBe(true);
 });
 
+function sources(key: "web" | "api", sourcesPerTarget: number): (string | undefined)[] {
+  const { pairs } = plan([external(key, key === "api" ? "bank" : "shop", 80)], { sourcesPerTarget });
+  return [...new Set(pairs.map((pair) => pair.split(" ")[0]))];
+}
+
 test("nodes that announce a Service check it only if there are too few others", () => {
-  const sources = (key: "web" | "api", sourcesPerTarget: number) => {
-    const { pairs } = plan([external(key, key === "api" ? "bank" : "shop", 80)], { sourcesPerTarget });
-    return [...new Set(pairs.map((pair) => pair.split(" ")[0]))];
-  };
   expect(sources("web", 3)).toEqual(["n2", "n3", "n4"]);
   expect(sources("api", 1)).toEqual(["n4"]);
   expect(sources("api", 2)).toHaveLength(2);
   expect(sources("api", 2)).toContain("n4");
+});
+
+test("a Service gets its first checks when a session has sent its prefix, and keeps them while none does", () => {
+  const unsent = { ...web, status: { ...web.status, conditions: [announcedAs("False")] } };
+  const { checks = [] } = plan([external("web", "shop", 443)], { services: [unsent], sourcesPerTarget: 1 });
+  expect(checks.map(({ target }) => target.isFailing)).toEqual([true, true]);
+  expect(plan([external("web")]).checks?.some(({ target }) => target.isFailing)).toBe(false);
 });
 
 test("announced covers every announced Service, by label if wanted, and not the others", () => {
@@ -167,16 +179,17 @@ test("who announces a Service is followed while a mesh needs it, and only releva
   index.follow(true);
   reports.put(report("n2", { families: [{ family: "IPv6", peers: ["tor"] }] }));
   expect([index.announcers("shop/web", 4), index.announcers("shop/web", 6)]).toEqual([["n1"], ["n1", "n2"]]);
-  expect(changes).toBe(2);
+  expect(changes).toBe(1);
   reports.put(report("n2", { families: [{ family: "IPv6", peers: ["tor", "spine"] }] }));
   services.put(service("shop/db", ["10.96.0.7"], http));
-  expect(changes).toBe(2);
+  expect(changes).toBe(1);
   services.put(web);
-  services.put({ ...web, status: {} });
-  expect(changes).toBe(4);
+  services.put({ ...web, status: { ...web.status, conditions: [announcedAs("False")] } });
+  services.put({ ...web, status: { ...web.status, conditions: [announcedAs("False"), { ...announcedAs("True"), type: "Other" }] } });
+  expect(changes).toBe(3);
   reports.put(report("n1", { bgpPeers: [] }));
   reports.remove(report("n2"));
-  expect([index.announcers("shop/web", 6), changes]).toEqual([[], 6]);
+  expect([index.announcers("shop/web", 6), changes]).toEqual([[], 5]);
   index.follow(false);
   expect([services.isFollowed(), reports.isFollowed()]).toEqual([false, false]);
 });

@@ -1,7 +1,7 @@
 import type { ConnectivityMesh } from "../../api/connectivity/connectivity-mesh.ts";
 import type { Probe } from "../../api/connectivity/probe.ts";
 import { selects } from "../../api/core/label-selector.ts";
-import type { Service } from "../../api/core/service.ts";
+import { announcedType, type Service } from "../../api/core/service.ts";
 import { keyOf } from "../../api/kind.ts";
 import type { CheckTarget } from "./desired-check.ts";
 import { endpointOf, familyOf, type Found, isTcpPort, none, type NotObserved, type Port } from "./target-parts.ts";
@@ -71,9 +71,16 @@ function targetsAt(service: Service, addresses: readonly AnnouncedAddress[], por
       endpoint: endpointOf(ip, number),
       what: `external/${key}`,
       avoid: by,
+      // Sessions may not have sent a new prefix yet: its first check waits for the evidence.
+      ...(!isAnnounced(service) && { isFailing: true }),
     })),
   );
   return { targets, notObserved };
+}
+
+/** By the evidence of BGP sessions. */
+export function isAnnounced({ status }: Service): boolean {
+  return status?.conditions?.find(({ type }) => type === announcedType)?.status === "True";
 }
 
 /** Whether the source ranges let every client of the family in: from which address a router connects is not known here. */

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Service } from "../../api/core/service.ts";
-import { keyOf } from "../../api/kind.ts";
+import { keyOf, type KubeObject } from "../../api/kind.ts";
 import type { ServiceBGPStatus } from "../../api/metallb/service-bgp-status.ts";
 import type { Cache, Change } from "../../kube/cache/cache.ts";
-import type { AnnouncedServices } from "./announced-targets.ts";
+import { type AnnouncedServices, isAnnounced } from "./announced-targets.ts";
 
 export interface AnnouncedCaches {
   /** Of the whole cluster, as the load balancer reads them. */
@@ -61,7 +61,8 @@ export class AnnouncerIndex implements AnnouncedServices {
     return ofFamily.map(({ node }) => node).toSorted();
   }
 
-  #take({ type, object }: Change<ServiceBGPStatus>): void {
+  #take(change: Change<ServiceBGPStatus>): void {
+    const { type, object } = change;
     const { node, service, bgpPeers = [], families = [] } = object.status ?? {};
     if (node === undefined || service === undefined) return;
     const key = `${object.metadata.namespace}/${service}`;
@@ -73,13 +74,19 @@ export class AnnouncerIndex implements AnnouncedServices {
     else known.delete(object.metadata.name);
     if (known.size > 0) this.#announcements.set(key, known);
     else this.#announcements.delete(key);
-    this.#onChange();
+    if (!isKnown(change)) this.#onChange();
   }
+}
+
+/** Who follows reads it anyway. */
+function isKnown(change: Change<KubeObject>): boolean {
+  return change.type === "added" && change.initial;
 }
 
 /** A Service that is not a load balancer's never matters. */
 function serviceChanged(change: Change<Service>): boolean {
   const { object } = change;
+  if (isKnown(change)) return false;
   if (change.type !== "updated") return object.spec.type === "LoadBalancer";
   return !isDeepStrictEqual(readOf(change.old), readOf(object));
 }
@@ -87,5 +94,6 @@ function serviceChanged(change: Change<Service>): boolean {
 function readOf(service: Service): unknown[] {
   const { type, ports, loadBalancerSourceRanges } = service.spec;
   if (type !== "LoadBalancer") return [keyOf(service)];
-  return [service.metadata.labels, service.metadata.annotations, type, ports, loadBalancerSourceRanges, service.status?.loadBalancer];
+  const { labels, annotations } = service.metadata;
+  return [labels, annotations, type, ports, loadBalancerSourceRanges, service.status?.loadBalancer, isAnnounced(service)];
 }
