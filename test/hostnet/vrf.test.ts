@@ -73,8 +73,8 @@ test(
     expect([...stdout.trim().split("\n"), stderr]).toEqual([
       "the most specific route: red connected",
       "a more specific one in another VRF: blue connected",
-      "two VRFs with the same prefix: blue EHOSTUNREACH, red connected",
-      "a default route: default ECONNREFUSED",
+      "two VRFs with the same prefix: blue ETIMEDOUT, red connected",
+      "a default route: default connected",
       "a requested VRF: red connected",
       "a requested VRF without a route: blue EHOSTUNREACH",
       "a VRF that does not exist: green ENODEV",
