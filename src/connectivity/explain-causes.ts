@@ -2,6 +2,7 @@ import { serviceNameLabel, EndpointSlice } from "../api/core/endpoint-slice.ts";
 import { Service } from "../api/core/service.ts";
 import type { Index, Dependency, Fix, ObjectReader, HealthStatement, Component } from "../api/health.ts";
 import { keyOf } from "../api/kind.ts";
+import { ServiceBGPStatus } from "../api/metallb/service-bgp-status.ts";
 import { metaTime } from "../api/time.ts";
 import { agentComponent } from "../kube/members/agent-health.ts";
 import type { CommonCause } from "./analysis/common-cause.ts";
@@ -208,7 +209,10 @@ interface ServiceRelation {
   readonly dependencies: readonly Dependency[];
 }
 
-/** A Service that nodes announce is affected by what its external checks do not reach. One that is not announced is itself the cause. */
+/**
+ * A Service that nodes announce is affected by what its external checks do not reach, which depends on these nodes. One that is not announced is
+ * itself the cause.
+ */
 export function externalService(component: Component, failing: readonly CheckResult[], reader: ObjectReader): ServiceRelation {
   const [key, ...others] = distinct(failing.map(({ target: { what } }) => (isExternal(what) ? serviceOf(what) : "")));
   const service = key === undefined || key === "" || others.length > 0 ? undefined : reader.get(Service, key);
@@ -218,8 +222,17 @@ export function externalService(component: Component, failing: readonly CheckRes
   if (!isAnnounced(service) || unready(keyOf(service), reader).length > 0) return { statements: [], dependencies: [{ component: of }] };
   return {
     statements: [{ component: of, domain: "connectivity", health: "Healthy", dependencies: [{ component, as: "part" }] }],
-    dependencies: [],
+    dependencies: announcers(keyOf(service), reader).map((node) => ({ component: { ...of, node }, as: "alternative" })),
   };
+}
+
+const bgpReports: Index<ServiceBGPStatus> = {
+  kind: ServiceBGPStatus,
+  of: ({ metadata: { namespace = "" }, status }) => (status?.service === undefined ? [] : [`${namespace}/${status.service}`]),
+};
+
+function announcers(service: string, reader: ObjectReader): string[] {
+  return distinct(reader.by(bgpReports, service).flatMap(({ status }) => status?.node ?? []));
 }
 
 function unready(key: string, reader: ObjectReader): HealthStatement[] {
