@@ -76,10 +76,18 @@ test("a requested VRF is part of the target", async () => {
   });
 });
 
-test("the node itself connects where no router runs, as it does without a router", async () => {
+test("the node itself connects where no router runs, and the message says so", async () => {
   expect(await attempt("no router")).toMatchObject({
-    actions: ["ConnectDone: Connected to 192.0.2.7:80 from router"],
+    actions: ["ConnectDone: Connected to 192.0.2.7:80 from router (no router runs, from the node itself)"],
     direct: ["192.0.2.7"],
+  });
+});
+
+test("a requested VRF is not replaced by the node itself", async () => {
+  expect(await attempt("no router", { ...fromRouter, vrf: "red" })).toMatchObject({
+    fault: "This node has no router with VRF red",
+    actions: [],
+    direct: [],
   });
 });
 
@@ -97,7 +105,7 @@ test.each<[string, RouterAnswer, string]>([
     { results: [{ vrf: "red", sharedSource: "192.169.10.1" }] },
     "Not observed: VRF red has no address of its own on this node, and answers to 192.169.10.1 do not come back",
   ],
-  ["a VRF that does not exist", { results: [{ vrf: "red", latencyMs: 0, code: "ENODEV" }] }, "The router of this node has no VRF red"],
+  ["a VRF that does not exist", { results: [{ vrf: "red", latencyMs: 0, code: "ENODEV" }] }, "This node has no router with VRF red"],
   ["a process that ended", { fault: "Cannot connect from the router: killed" }, "Cannot connect from the router: killed"],
   ["no memory", { results: [{ latencyMs: 0, code: "ENOBUFS" }] }, "The checker is out of memory for sockets (ENOBUFS)"],
 ])("%s says nothing about the target", async (_what, answer, fault) => {

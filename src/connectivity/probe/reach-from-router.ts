@@ -50,11 +50,15 @@ function resultOf(text: string, one: RouterResult, at: number, isNamed: boolean)
   const { code, latencyMs } = one;
   const which = one.vrf === undefined || isNamed ? "" : ` (VRF ${one.vrf})`;
   if (code === undefined) return { outcome: "ConnectDone", at, latencyMs, message: `Connected to ${text}${which}` };
-  if (code === "ENODEV") return routerFault(`The router of this node has no VRF ${one.vrf ?? ""}`);
+  if (code === "ENODEV") return noVrf(one.vrf ?? "");
   const lack = exhausted(code);
   // Without an address of the family it has no way to the target.
   if (lack && code !== "EADDRNOTAVAIL") return resourceExhausted(lack, code);
   return { outcome: "ConnectError", at, latencyMs, message: `Failed connect to ${text}; ${errnoText(code)}${which}` };
+}
+
+export function noVrf(vrf: string): LocalFault {
+  return routerFault(`This node has no router with VRF ${vrf}`);
 }
 
 function routerFault(fault: string): LocalFault {
