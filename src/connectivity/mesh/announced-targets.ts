@@ -72,7 +72,7 @@ function targetsAt(service: Service, addresses: readonly AnnouncedAddress[], por
       what: `external/${key}`,
       avoid: by,
       // Sessions may not have sent a new prefix yet: its first check waits for the evidence.
-      ...(!isAnnounced(service) && { isFailing: true }),
+      isFailing: !isAnnounced(service),
     })),
   );
   return { targets, notObserved };
