@@ -9,6 +9,7 @@ const DIST = join(ROOT, "dist");
 const SCRIPTS = {
   PACKET_SOCKET_SCRIPT: "src/loadbalancer/speaker/l2/packet-socket.py",
   PROBE_SOCKET_SCRIPT: "src/router/probes/probe-socket.py",
+  ROUTER_CONNECT_SCRIPT: "src/connectivity/probe/router-connect.py",
 };
 
 interface Program {

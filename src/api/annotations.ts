@@ -5,7 +5,7 @@ export const retiredAnnotation = "plumbline.dev/retired";
 /** The maximum age of the status while nothing changes: limits the writes of all sources of a cluster. */
 export const checkpointAnnotation = "plumbline.dev/checkpoint-seconds";
 export const sourceNodeAnnotation = "plumbline.dev/source-node";
-/** What the target is: `service/shop/web`, `endpoint/shop/web`, `node/n2`, `host`. */
+/** What the target is: `service/shop/web`, `external/shop/web` (its announced addresses), `endpoint/shop/web`, `node/n2`, `host`. */
 export const targetAnnotation = "plumbline.dev/target";
 /** How the target is probed, as JSON: not a field, because OpenShift's own CRD has none for it. */
 export const probeAnnotation = "plumbline.dev/probe";

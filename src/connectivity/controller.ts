@@ -12,6 +12,7 @@ import type { WriteBudget } from "../kube/status/budget.ts";
 import { StatusWriter } from "../kube/status/status-writer.ts";
 import { stripCheck } from "./history/activity.ts";
 import { LostLeases, sourceOfLease, sourceSelector } from "./source-lease.ts";
+import type { AnnouncedCaches } from "./mesh/announcer-index.ts";
 import { MeshController } from "./mesh/mesh-controller.ts";
 import { Pruner } from "./pruner.ts";
 import { StaleMarker } from "./stale-marker.ts";
@@ -29,6 +30,8 @@ export interface ConnectivityOptions {
   agents: AgentWatch;
   events: EventRecorder;
   budget: WriteBudget;
+  /** What the load balancer announces, if there is one. */
+  announced?: AnnouncedCaches;
   /** How long a probing pod may not renew its Lease. */
   silenceMs?: number;
 }

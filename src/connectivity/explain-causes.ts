@@ -1,12 +1,15 @@
 import { serviceNameLabel, EndpointSlice } from "../api/core/endpoint-slice.ts";
 import { Service } from "../api/core/service.ts";
 import type { Index, Dependency, Fix, ObjectReader, HealthStatement, Component } from "../api/health.ts";
+import { keyOf } from "../api/kind.ts";
+import { ServiceBGPStatus } from "../api/metallb/service-bgp-status.ts";
 import { metaTime } from "../api/time.ts";
 import { agentComponent } from "../kube/members/agent-health.ts";
 import type { CommonCause } from "./analysis/common-cause.ts";
-import { type Hypothesis, type CauseScope, serviceOf, isService } from "./analysis/hypotheses.ts";
+import { type Hypothesis, type CauseScope, serviceOf, isExternal, isService } from "./analysis/hypotheses.ts";
 import { failureText, distinct } from "./analysis/labels.ts";
 import { NO_ANSWER } from "./history/attempt.ts";
+import { isAnnounced } from "./mesh/announced-targets.ts";
 import { type CheckResult, serviceNamed } from "./analysis/check-result.ts";
 
 /** Undefined for a check whose failure is unique. */
@@ -37,8 +40,10 @@ export function* statementsFor(
   const node = cause ? nodeOf(cause, failing) : undefined;
   const nodes = cause ? [node].filter((one) => one !== undefined) : targetNodes(failing);
   const service = cause ? addressed(failing, reader) : [];
+  const external = externalService(component, failing, reader);
   const behind = cause && component.kind !== "Target" ? [] : dependenciesBehind(failing, unreached, reader);
   yield* service;
+  yield* external.statements;
   yield {
     component,
     domain: "connectivity",
@@ -48,6 +53,7 @@ export function* statementsFor(
     dependencies: [
       ...nodes.map((one): Dependency => ({ component: agentComponent(one) })),
       ...service.map((one): Dependency => ({ component: one.component })),
+      ...external.dependencies,
       ...behind,
     ],
     ...body,
@@ -77,6 +83,7 @@ function componentOf({ scope, names: [name = "", other = ""], way }: Hypothesis,
     host: () => target(name, by),
     port: () => target(`port/${name}`, by),
     address: () => ({ ...target(`service/${name}`, by), fix: { text: ADDRESS, command: OUTAGES } }),
+    external: () => ({ ...target(`external/${name}`, by), fix: externalFix(name) }),
     endpoints: () => target(`service/${name}`, by),
     service: () => target(`service/${name}`, by),
     "to-node": () => target(`node/${name}`, by),
@@ -102,6 +109,14 @@ function componentOf({ scope, names: [name = "", other = ""], way }: Hypothesis,
     check: () => undefined,
   } satisfies Record<CauseScope, () => Named | undefined>;
   return named[scope]();
+}
+
+function externalFix(key: string): Fix {
+  const [namespace = "", name = ""] = key.split("/");
+  return {
+    text: "check that the fabric and the routers have its prefix, and that the nodes that announce it route back to the routers of the others",
+    command: `plumbline routes ${name} -n ${namespace}`,
+  };
 }
 
 function sourceName({ kind, name }: CheckResult["source"]): string {
@@ -189,6 +204,37 @@ function addressed(failing: readonly CheckResult[], reader: ObjectReader): Healt
   }));
 }
 
+interface ServiceRelation {
+  readonly statements: readonly HealthStatement[];
+  readonly dependencies: readonly Dependency[];
+}
+
+/**
+ * A Service that nodes announce is affected by what its external checks do not reach, which depends on these nodes. One that is not announced is
+ * itself the cause.
+ */
+export function externalService(component: Component, failing: readonly CheckResult[], reader: ObjectReader): ServiceRelation {
+  const [key, ...others] = distinct(failing.map(({ target: { what } }) => (isExternal(what) ? serviceOf(what) : "")));
+  const service = key === undefined || key === "" || others.length > 0 ? undefined : reader.get(Service, key);
+  if (!service) return { statements: [], dependencies: [] };
+  const { name, namespace = "" } = service.metadata;
+  const of: Component = { kind: "Service", namespace, name };
+  if (!isAnnounced(service) || unready(keyOf(service), reader).length > 0) return { statements: [], dependencies: [{ component: of }] };
+  return {
+    statements: [{ component: of, domain: "connectivity", health: "Healthy", dependencies: [{ component, as: "part" }] }],
+    dependencies: announcers(keyOf(service), reader).map((node) => ({ component: { ...of, node }, as: "alternative" })),
+  };
+}
+
+const bgpReports: Index<ServiceBGPStatus> = {
+  kind: ServiceBGPStatus,
+  of: ({ metadata: { namespace = "" }, status }) => (status?.service === undefined ? [] : [`${namespace}/${status.service}`]),
+};
+
+function announcers(service: string, reader: ObjectReader): string[] {
+  return distinct(reader.by(bgpReports, service).flatMap(({ status }) => status?.node ?? []));
+}
+
 function unready(key: string, reader: ObjectReader): HealthStatement[] {
   const [namespace = "", name = ""] = key.split("/");
   if (!reader.get(Service, key)) return [];
@@ -230,7 +276,7 @@ export function dependenciesBehind(failing: readonly CheckResult[], unreached: U
   if (unreached.size === 0) return [];
   const resolved = failing.filter(({ reason }) => reason !== "DNSError");
   const services = distinct(
-    resolved.flatMap(({ target: { what, host } }) => (isService(what) ? serviceOf(what) : (serviceNamed(host) ?? []))),
+    resolved.flatMap(({ target: { what, host } }) => (isService(what) || isExternal(what) ? serviceOf(what) : (serviceNamed(host) ?? []))),
   );
   const slices = services.flatMap((key) => reader.by(slicesOfService, key));
   const endpoints = slices.flatMap((slice) => slice.endpoints ?? []).filter(({ conditions }) => conditions?.ready !== false);

@@ -3,6 +3,7 @@ import { ConnectivityMesh } from "../api/connectivity/connectivity-mesh.ts";
 import { PodNetworkConnectivityCheck } from "../api/connectivity/pod-network-connectivity-check.ts";
 import { EndpointSlice, serviceNameLabel } from "../api/core/endpoint-slice.ts";
 import { Node } from "../api/core/node.ts";
+import { Service } from "../api/core/service.ts";
 import type { Condition, ConditionStatus } from "../api/kind.ts";
 import { dependenciesOf, statementsFrom, type FakeObject, unhealthyIn } from "../api/testing/fake-reader.ts";
 import { edges } from "./explain.ts";
@@ -123,6 +124,50 @@ test("a Service does not depend on a node on which another target is reached", (
   const checks = [...agents, pod, ...toWeb((from, to) => from === "n1" && to === WEB)];
   const statements = explain([PodNetworkConnectivityCheck, ...checks], [EndpointSlice, endpointsOn("n2", "n3")]);
   expect(dependenciesOf(statements, "PodNetworkConnectivityCheck/shop/n1-to-10-96-0-80-80")).toEqual([]);
+});
+
+const ANNOUNCED = "192.0.2.7:80 from router";
+
+/** Checks of the announced address of a Service, from the routers of two nodes. */
+function announced(status: "True" | "False", fails: (node: string) => boolean): FakeObject[] {
+  const checks = ["n1", "n2"].map((from) => {
+    const annotations = { "plumbline.dev/node": from, "plumbline.dev/target": "external/shop/web", "plumbline.dev/probe": FROM_ROUTER };
+    const result = fails(from) ? failing(ANNOUNCED, ago(5)) : reachableCheck(ANNOUNCED);
+    return check(from, "192.0.2.7:80", result, annotations);
+  });
+  const condition = { type: "metallb.io/Announced", status, reason: "x", message: "", lastTransitionTime: ago(600) } as const;
+  const service = { metadata: { namespace: "shop", name: "web" }, spec: { type: "LoadBalancer" }, status: { conditions: [condition] } };
+  return [
+    [PodNetworkConnectivityCheck, ...checks, ...mesh(() => false)],
+    [Service, service],
+    [EndpointSlice, endpointsOn("n3")],
+  ] as FakeObject[];
+}
+const FROM_ROUTER = '{"type":"TCP","from":"Router"}';
+
+test("an announced Service that no router reaches is affected by it, with the evidence", () => {
+  const statements = explain(...announced("True", () => true));
+  const target = "Target/external/shop/web";
+  expect(dependenciesOf(statements, "Service/shop/web")).toContain(`part ${target}`);
+  expect(dependenciesOf(statements, target)).toEqual([]);
+  expect(statements.find(({ component }) => component.name === "external/shop/web")).toMatchObject({
+    health: "Down",
+    message: expect.stringMatching(
+      /^Service shop\/web is unreachable at its announced address: both checks fail, from 2 sources/,
+    ) as string,
+    fix: { command: "plumbline routes web -n shop" },
+  });
+});
+
+test("a Service that is not announced is the cause for its external checks", () => {
+  const statements = explain(...announced("False", () => true));
+  expect(dependenciesOf(statements, "Target/external/shop/web")).toEqual(["Service/shop/web"]);
+  expect(dependenciesOf(statements, "Service/shop/web")).toEqual([]);
+});
+
+test("one external check that fails alone is part of its Service", () => {
+  const statements = explain(...announced("True", (from) => from === "n1"));
+  expect(dependenciesOf(statements, "Service/shop/web")).toEqual(["part PodNetworkConnectivityCheck/shop/n1-to-192-0-2-7-80"]);
 });
 
 /** A check of a name that could not be looked up. */

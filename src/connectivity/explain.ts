@@ -18,6 +18,7 @@ import {
   dependenciesBehind,
   type CauseComponent,
   causeComponent,
+  externalService,
   nodeOf,
   isReached,
   type UnreachedNodes,
@@ -80,8 +81,10 @@ function failedBecause(
   const node = check.metadata.annotations?.[targetNodeAnnotation];
   const alone: Dependency[] =
     node === undefined ? dependenciesBehind(own ? [own] : [], unreached, reader) : [{ component: agentComponent(node) }];
-  const dependencies = blamed ? [{ component: blamed.causeComponent.component }] : alone;
-  const about = blamed?.speaks ? [...statementsFor({ ...blamed, unreached }, reader)] : [];
+  // A check that fails alone is related to its Service by itself, others by their cause.
+  const external = externalService(componentOf(check), own && !blamed ? [own] : [], reader);
+  const dependencies = blamed ? [{ component: blamed.causeComponent.component }] : [...alone, ...external.dependencies];
+  const about = blamed?.speaks ? [...statementsFor({ ...blamed, unreached }, reader)] : external.statements;
   return { body: { health: "Down", reason, message, since, dependencies, fix: ownFix(check) }, about };
 }
 

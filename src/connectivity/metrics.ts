@@ -7,7 +7,7 @@ export const checkActionSeconds = histogram(
 );
 export const checkFaults = counter(
   "check_faults_total",
-  "Lookups and connections that this source could not make, for a local reason. `cause` is descriptors, ports, memory (exhausted), stalled (event loop blocked) or lookups (all lookup threads busy).",
+  "Lookups and connections that this source could not make, for a local reason. `cause` is descriptors, ports, memory (exhausted), stalled (event loop blocked), lookups (all lookup threads busy) or router (not possible from the router of this node).",
   "cause",
 );
 export const checkAttempts = counter(

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { EndpointSlice } from "../api/core/endpoint-slice.ts";
 import { Node } from "../api/core/node.ts";
 import { Service } from "../api/core/service.ts";
 import { PodNetworkConnectivityCheck } from "../api/connectivity/pod-network-connectivity-check.ts";
@@ -195,4 +196,44 @@ test("a silent agent is the cause of everything unknown on its node, and of chec
   expect(causesOf(graph)).toEqual(["Unknown Agent/n1 AgentNotReporting"]);
   expect(healthOf(graph, "Service/shop/web")).toBe("Degraded");
   expect(healthOf(graph, "PodNetworkConnectivityCheck/plumbline-system/n2-to-n1")).toBe("Down");
+});
+
+/** What the router of n3 says about the announced address of the Service. */
+const unreached = {
+  metadata: {
+    name: "n3-to-web",
+    namespace: "plumbline-system",
+    annotations: {
+      "plumbline.dev/node": "n3",
+      "plumbline.dev/target": "external/shop/web",
+      "plumbline.dev/probe": '{"type":"TCP","from":"Router"}',
+    },
+  },
+  spec: { sourcePod: "n3", targetEndpoint: "192.0.2.7:80" },
+  status: {
+    failures: [
+      { time: T, success: false, reason: "ConnectError", message: "Failed connect to 192.0.2.7:80 from router; Connection timed out" },
+    ],
+    outages: [{ start: T }],
+    conditions: [condition("Reachable", "False", "ConnectError", "Failed connect to 192.0.2.7:80 from router; Connection timed out")],
+  },
+} as KubeObject;
+
+const endpoints = {
+  metadata: { name: "web-1", namespace: "shop", labels: { "kubernetes.io/service-name": "web" } },
+  addressType: "IPv4",
+  endpoints: [{ addresses: ["10.244.0.2"], conditions: { ready: true } }],
+} as KubeObject;
+
+test("an external check that fails degrades its Service although everything else is healthy", () => {
+  const graph = graphOf({}, [EndpointSlice, endpoints], [PodNetworkConnectivityCheck, unreached]);
+  expect(causesOf(graph)).toEqual(["Down Target/external/shop/web NotReached"]);
+  expect(healthOf(graph, "Service/shop/web")).toBe("Degraded");
+  expect(graph.why("Service/shop/web")?.causes.map(({ id }) => id)).toEqual(["Target/external/shop/web"]);
+});
+
+test("an external check that fails is explained by the nodes that announce the Service", () => {
+  const lost = { fabric: "Active", link: "NoCarrier" } as const;
+  const graph = graphOf({ n1: lost, n2: lost }, [EndpointSlice, endpoints], [PodNetworkConnectivityCheck, unreached]);
+  expect(causesOf(graph)).toEqual(["Down Link/eth1@n1 NoCarrier", "Down Link/eth1@n2 NoCarrier"]);
 });

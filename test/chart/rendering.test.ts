@@ -81,11 +81,34 @@ test.each([
   [{ "controller.replicas": 0 }, "at '/controller/replicas': minimum"],
   [{ "connectivity.checkInterval": "1 minute" }, "at '/connectivity/checkInterval'"],
   [{ "connectivity.allowTargets": ["link-local"] }, "at '/connectivity/allowTargets/0'"],
+  [{ "connectivity.externalChecks.sourcesPerTarget": 0 }, "at '/connectivity/externalChecks/sourcesPerTarget': minimum"],
   [{ "monitoring.rules": true }, "at '/monitoring/rules': value must be one of 'on', 'off', 'auto'"],
   [{ "monitoring.runbooks": "https://wiki.example.com/" }, "at '/monitoring/runbooks'"],
   [{ "agent.resources": { limit: { memory: "1Gi" } } }, "at '/agent/resources': additional properties 'limit' not allowed"],
 ])("a wrong value is rejected with its path: %o", async (values, message) => {
   await expect(template(values)).rejects.toThrow(message);
+});
+
+const EXTERNAL = {
+  "connectivity.externalChecks.enabled": true,
+  "connectivity.externalChecks.selector": { matchLabels: { tier: "front" } },
+};
+
+async function meshes(values: Record<string, unknown>): Promise<object[]> {
+  const known = ["--api-versions", "plumbline.dev/v1alpha1/ConnectivityMesh"];
+  return (await rendered(values, known)).filter(({ kind }) => kind === "ConnectivityMesh");
+}
+
+test("external checks are a mesh of every announced Service, on request and if its kind exists", async () => {
+  await expect(template(EXTERNAL)).rejects.toThrow("needs the kind ConnectivityMesh in the cluster");
+  expect(await meshes({})).toEqual([]);
+  expect(await meshes({ ...EXTERNAL, "loadbalancer.enabled": false })).toEqual([]);
+  expect(await meshes(EXTERNAL)).toMatchObject([
+    {
+      metadata: { name: "announced-services", namespace: "plumbline-system" },
+      spec: { sources: { nodes: {} }, targets: [{ announced: { selector: { matchLabels: { tier: "front" } } } }], sourcesPerTarget: 3 },
+    },
+  ]);
 });
 
 test.each(["namespaces.router", "namespaces.loadbalancer"])(

@@ -65,3 +65,23 @@ test.each([
   },
   PATIENCE_MS,
 );
+
+test(
+  "a check from the router is sent in the VRFs with the most specific route, and not with an address that every node has",
+  async () => {
+    const { stdout, stderr } = await runs("connect-from-vrfs.ts");
+    expect([...stdout.trim().split("\n"), stderr]).toEqual([
+      "the most specific route: red connected",
+      "a more specific one in another VRF: blue connected",
+      "two VRFs with the same prefix: blue ETIMEDOUT, red connected",
+      "a default route: default connected",
+      "a requested VRF: red connected",
+      "a requested VRF without a route: blue EHOSTUNREACH",
+      "a VRF that does not exist: green ENODEV",
+      "a source address that every node has: blue shared 192.169.10.1",
+      "an address of the VRF's own: blue connected",
+      "",
+    ]);
+  },
+  PATIENCE_MS,
+);

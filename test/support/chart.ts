@@ -82,13 +82,13 @@ export function settings(values: Readonly<Record<string, unknown>>): string[] {
 }
 
 /** What the chart installs with these values, as text. */
-export function template(values: Readonly<Record<string, unknown>> = {}): Promise<string> {
+export function template(values: Readonly<Record<string, unknown>> = {}, more: readonly string[] = []): Promise<string> {
   const version = ["--kube-version", KUBERNETES_VERSION];
-  return helm(["template", "plumbline", CHART, "--namespace", "plumbline-system", ...version, ...settings(values)]);
+  return helm(["template", "plumbline", CHART, "--namespace", "plumbline-system", ...version, ...settings(values), ...more]);
 }
 
-export async function rendered(values: Readonly<Record<string, unknown>> = {}): Promise<Rendered[]> {
-  const documents = parseAllDocuments(await template(values));
+export async function rendered(values: Readonly<Record<string, unknown>> = {}, more: readonly string[] = []): Promise<Rendered[]> {
+  const documents = parseAllDocuments(await template(values, more));
   return documents.flatMap((document) => (document.contents === null ? [] : [document.toJS() as Rendered]));
 }
 

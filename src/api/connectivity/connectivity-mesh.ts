@@ -26,8 +26,25 @@ const target = () =>
     {
       service: s.optional(
         s.object(
-          { name: name("The name of the Service."), namespace: namespace(), port: port() },
+          {
+            name: name("The name of the Service."),
+            namespace: namespace(),
+            port: port(),
+            external: s.optional(
+              s.bool({
+                doc: "Check the addresses that nodes announce over BGP instead of the cluster IPs, from the routers of other nodes.",
+              }),
+            ),
+          },
           { doc: "The cluster IPs of a Service." },
+        ),
+      ),
+      announced: s.optional(
+        s.object(
+          { selector: s.optional(s.labelSelector({ doc: "Selects Services by label. Default: every Service." })) },
+          {
+            doc: "Every Service that nodes announce over BGP, as with service.external. Services of other namespaces as for service.",
+          },
         ),
       ),
       endpoints: s.optional(
@@ -48,7 +65,7 @@ const target = () =>
       host: s.optional(s.string({ doc: "One host:port, by name or address.", minLength: 1, maxLength: 320, pattern: "^\\S+:\\d+$" })),
       probe: s.optional(probe()),
     },
-    { doc: "One target.", rules: [exactlyOneOf("service", "endpoints", "nodes", "host")] },
+    { doc: "One target.", rules: [exactlyOneOf("service", "announced", "endpoints", "nodes", "host")] },
   );
 
 export const ConnectivityMesh = defineKind({
@@ -115,6 +132,23 @@ export const ConnectivityMesh = defineKind({
       sources: s.optional(s.int({ doc: "Number of source pods or nodes.", minimum: 0, maximum: 2 ** 31 - 1 })),
       targets: s.optional(s.int({ doc: "Number of target endpoints.", minimum: 0, maximum: 2 ** 31 - 1 })),
       checks: s.optional(s.int({ doc: "Number of checks.", minimum: 0, maximum: 2 ** 31 - 1 })),
+      notObserved: s.optional(
+        s.list(
+          s.object(
+            {
+              service: s.string({ doc: "The Service, as namespace/name.", maxLength: 317 }),
+              reason: s.enum(["NoTCPPort", "SourceRanges"], {
+                doc: "NoTCPPort: it has no port that a connection could test. SourceRanges: its spec.loadBalancerSourceRanges do not allow every address.",
+              }),
+            },
+            { doc: "One Service." },
+          ),
+          { doc: "Announced Services that are not checked, by name, at most 100.", maxItems: 100 },
+        ),
+      ),
+      notObservedServices: s.optional(
+        s.int({ doc: "Number of announced Services that are not checked.", minimum: 0, maximum: 2 ** 31 - 1 }),
+      ),
       conditions: s.optional(s.conditions({ doc: "Ready: all checks exist." })),
     },
     { doc: "The observed state of the mesh." },

@@ -21,8 +21,9 @@ test("a probe survives its annotation, whatever the order of its fields", () => 
   expect(probeText({ type: "HTTP" })).toBe('{"type":"HTTP"}');
 });
 
-test("a plain connection has no annotation", () => {
+test("a plain connection has no annotation, one from the router has", () => {
   expect(probeText({ type: "TCP" })).toBeUndefined();
+  expect(probeText({ vrf: "red", from: "Router", type: "TCP" })).toBe('{"type":"TCP","from":"Router","vrf":"red"}');
 });
 
 test.each<[string, string]>([
@@ -36,6 +37,9 @@ test.each<[string, string]>([
   ['{"type":"HTTP","expect":{"status":[99]}}', expect.stringContaining("expect.status[0]: Invalid value: 99") as string],
   ['{"type":"TCP","path":"/"}', "Invalid value: path, host, expect and followRedirects need type HTTP or HTTPS"],
   ['{"type":"HTTP","tls":{"insecure":true}}', "Invalid value: tls needs type HTTPS"],
+  ['{"type":"HTTP","from":"Router"}', "Invalid value: from needs type TCP"],
+  ['{"type":"TCP","vrf":"red"}', "Invalid value: vrf needs from: Router"],
+  ['{"type":"TCP","from":"Switch"}', 'from: Unsupported value: "Switch": supported values: "Router"'],
   ['{"type":"HTTPS","tls":{"insecure":true,"caBundle":"PEM"}}', expect.stringContaining("caBundle has no effect with insecure") as string],
   ['{"type":"HTTPS","tls":{"caBundle":"PEM"}}', "tls.caBundle: not a certificate in PEM"],
 ])("%s is not a probe", (text, problem) => {

@@ -55,6 +55,18 @@ export const probe = () =>
   s.object(
     {
       type: s.enum(["TCP", "HTTP", "HTTPS"], { doc: "TCP connects. HTTP and HTTPS also send a GET request." }),
+      from: s.optional(
+        s.enum(["Router"], {
+          doc: "Router: connect from the router of the source's node, so that the fabric is on the path; from the node itself if no router runs there. Default: from the source itself.",
+        }),
+      ),
+      vrf: s.optional(
+        s.string({
+          doc: "The VRF of the router. Default: the one with the most specific route to the target; if several have it, each.",
+          maxLength: 15,
+          pattern: "^[A-Za-z0-9]([-_.A-Za-z0-9]*[A-Za-z0-9])?$",
+        }),
+      ),
       path: s.optional(s.string({ doc: "The path of the request, with its query. Default: /.", maxLength: 256, pattern: '^/[!-"$-~]*$' })),
       host: s.optional(
         s.string({
@@ -75,6 +87,16 @@ export const probe = () =>
           message: "path, host, expect and followRedirects need type HTTP or HTTPS",
           check: (self: { type: string; path?: string; host?: string; expect?: object; followRedirects?: boolean }) =>
             self.type !== "TCP" || [self.path, self.host, self.expect, self.followRedirects].every((field) => field === undefined),
+        }),
+        rule({
+          cel: "self.type == 'TCP' || !has(self.from)",
+          message: "from needs type TCP",
+          check: (self: { type: string; from?: string }) => self.type === "TCP" || self.from === undefined,
+        }),
+        rule({
+          cel: "has(self.from) || !has(self.vrf)",
+          message: "vrf needs from: Router",
+          check: (self: { from?: string; vrf?: string }) => self.from !== undefined || self.vrf === undefined,
         }),
         rule({
           cel: "self.type == 'HTTPS' || !has(self.tls)",
@@ -129,21 +151,27 @@ function fieldOf(field: string): string {
 }
 
 /** The annotation of a check, with its fields in a fixed order; undefined for a plain TCP connection. */
-export function probeText({ type, path, host, expect, followRedirects, tls }: Probe): string | undefined {
+export function probeText({ type, from, vrf, path, host, expect, followRedirects, tls }: Probe): string | undefined {
   const status = expect?.status;
   const body = expect?.body;
   const { caBundle, insecure } = tls ?? {};
-  const written = { type, path, host, expect: expect && { status, body }, followRedirects, tls: tls && { caBundle, insecure } };
-  return type === "TCP" ? undefined : JSON.stringify(written);
+  const written = { type, from, vrf, path, host, expect: expect && { status, body }, followRedirects, tls: tls && { caBundle, insecure } };
+  return isPlain({ type, from }) ? undefined : JSON.stringify(written);
 }
 
-/** What a check reaches, as messages name it: `host:port`, or the URL of a request. */
+/** A TCP connection from the source itself, as without a probe. */
+export function isPlain({ type, from }: { type: string; from?: string | undefined }): boolean {
+  return type === "TCP" && from === undefined;
+}
+
+/** What a check reaches, as messages name it: `host:port`, with `from router` if that connects, or the URL of a request. */
 export function targetText({ metadata, spec: { targetEndpoint } }: PodNetworkConnectivityCheck): string {
   const annotation = metadata.annotations?.[probeAnnotation];
   const probe = annotation === undefined ? undefined : readProbe(annotation);
   return probe === undefined || "problem" in probe ? targetEndpoint : probedText(targetEndpoint, probe);
 }
 
-export function probedText(endpoint: string, { type, path = "/" }: Probe): string {
+export function probedText(endpoint: string, { type, from, vrf, path = "/" }: Probe): string {
+  if (from !== undefined) return `${endpoint} from router${vrf === undefined ? "" : ` VRF ${vrf}`}`;
   return type === "TCP" ? endpoint : `${type.toLowerCase()}://${endpoint}${path}`;
 }

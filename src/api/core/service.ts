@@ -42,6 +42,9 @@ export interface Service extends KubeObject {
   };
 }
 
+/** The condition of a Service of type LoadBalancer: whether a node announces its addresses. */
+export const announcedType = "metallb.io/Announced";
+
 export const Service = builtinKind<Service>({
   group: "",
   version: "v1",

@@ -36,6 +36,7 @@ Examples:
   plumbline connectivity
   plumbline connectivity -n openshift-apiserver
   plumbline connectivity --mesh nodes -o json
+  plumbline connectivity --mesh announced-services   # Services from outside, see docs/connectivity.md
 `,
     )
     .action(run);

@@ -39,7 +39,9 @@ export function checkSections(object: KubeObject, options: SectionOptions): stri
 function requestLines({ metadata, spec }: PodNetworkConnectivityCheck): string[] {
   const target = parseProbedTarget(spec.targetEndpoint, metadata.annotations?.[probeAnnotation]);
   if ("problem" in target || !target.probed) return [];
-  const { host, expect, followRedirects, tls } = target.probed.probe;
+  const { type, vrf, host, expect, followRedirects, tls } = target.probed.probe;
+  if (type === "TCP")
+    return [`connects from the router of the node, in ${vrf === undefined ? "the VRF with the most specific route" : `VRF ${vrf}`}`];
   const lines = [
     `GET ${target.text}${host === undefined ? "" : ` for host ${host}`}${followRedirects ? ", redirects followed" : ""}`,
     `expects status ${expect?.status?.join(" or ") ?? "200 to 299"}${expect?.body === undefined ? "" : `, and ${JSON.stringify(expect.body)} in the body`}`,

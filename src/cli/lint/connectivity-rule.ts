@@ -4,7 +4,7 @@ import { Service } from "../../api/core/service.ts";
 import { type KubeObject, manifestsOf } from "../../api/kind.ts";
 import { probeText, readProbe } from "../../api/connectivity/probe.ts";
 import { allowAnnotation, nodeAnnotation, probeAnnotation } from "../../api/annotations.ts";
-import { allowsMeshesOf } from "../../connectivity/mesh/targets.ts";
+import { allowsMeshesOf } from "../../connectivity/mesh/target-parts.ts";
 import { forbiddenReason } from "../../connectivity/probe/special-addresses.ts";
 import { parseTarget } from "../../connectivity/probe/target.ts";
 import type { LintFailure, LintWarning } from "./rules.ts";
@@ -70,6 +70,8 @@ function meshFaults(mesh: ConnectivityMesh, services: ReadonlyMap<string, Servic
   const few = Number(sourcesPerTarget) < 1 ? "must be at least 1, or all" : undefined;
   const perTarget = targets.map(({ host, service, endpoints }, at): Remark => {
     if (host !== undefined) return { field: `spec.targets[${at}].host`, message: problemOf(host) };
+    // What a connection cannot test is not observed, which is no mistake.
+    if (service?.external && service.port === undefined) return { field: `spec.targets[${at}].service`, message: undefined };
     if (service) return { field: `spec.targets[${at}].service.port`, message: portProblem(service, service.name, mesh, services) };
     return { field: `spec.targets[${at}].endpoints.port`, message: portProblem(endpoints, endpoints?.service, mesh, services) };
   });

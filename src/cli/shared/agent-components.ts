@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { ConfigMap } from "../../api/core/config-map.ts";
 import { Node } from "../../api/core/node.ts";
 import { addChecks } from "../../connectivity/checker/add-checks.ts";
+import { RouterConnector } from "../../connectivity/probe/router-connector.ts";
 import { nodeOf } from "../../connectivity/source-of-check.ts";
 import type { FrrInstance } from "../../frr/instance.ts";
 import { ensureNamespace } from "../../hostnet/namespaces.ts";
@@ -135,6 +136,7 @@ function addControllerWatch({ manager, client, log, node, namespace }: AgentComp
 
 function checksPart(shared: Shared, { allowTarget, checkInterval }: CheckOptions): Part {
   const { manager, client, log, node, namespace, hostOptions, events } = shared;
+  const router = shared.routerNamespace === undefined ? undefined : new RouterConnector(hostOptions.routerNetns);
   const checks = addChecks({
     manager,
     client,
@@ -146,8 +148,9 @@ function checksPart(shared: Shared, { allowTarget, checkInterval }: CheckOptions
     stateDirectory: join(hostOptions.stateDirectory, "connectivity"),
     allowed: allowTarget,
     intervalMs: checkInterval,
+    ...(router && { router }),
   });
-  return { run: () => Promise.resolve(), restore: (signal, read) => checks.tryUntilRead(signal, read), close: () => undefined };
+  return { run: () => Promise.resolve(), restore: (signal, read) => checks.tryUntilRead(signal, read), close: () => router?.close() };
 }
 
 function routerPart(

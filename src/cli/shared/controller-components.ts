@@ -4,6 +4,7 @@ import { DaemonSet } from "../../api/core/daemon-set.ts";
 import { Lease } from "../../api/core/lease.ts";
 import { Node } from "../../api/core/node.ts";
 import { Pod } from "../../api/core/pod.ts";
+import { Service } from "../../api/core/service.ts";
 import type { Kind } from "../../api/kind.ts";
 import { ConfigurationState } from "../../api/metallb/configuration-state.ts";
 import { L2VNI } from "../../api/openpe/l2vni.ts";
@@ -125,7 +126,15 @@ export function addControllerComponents({
     const reported = { states, l2Reports, bgpReports, sessions, routers: { passthroughs, l3vnis, reports } };
     addLoadBalancer({ ...parts, ...reported, manager, metallbNamespace, lbClass, ignoreExclude, events, budget, waitForOldWrites });
   }
-  addConnectivity({ ...parts, manager, events, budget, ...(options.silenceMs !== undefined && { silenceMs: options.silenceMs }) });
+  addConnectivity({
+    ...parts,
+    manager,
+    events,
+    budget,
+    // The load balancer reads the same.
+    ...(speakers && { announced: { services: manager.cache(Service), reports: speakers.bgp } }),
+    ...(options.silenceMs !== undefined && { silenceMs: options.silenceMs }),
+  });
   if (options.failover !== false)
     addFailover(manager, {
       client,

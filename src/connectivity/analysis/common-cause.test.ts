@@ -10,6 +10,7 @@ const web1 = target("10.1.1.1:80", "endpoint/shop/web", "a/n1");
 const web2 = target("10.1.2.1:80", "endpoint/shop/web", "a/n2");
 const web3 = target("10.1.3.1:80", "endpoint/shop/web", "b/n3");
 const web = target("10.96.0.5:80", "service/shop/web");
+const announced = target("192.0.2.7:80 from router", "external/shop/web");
 const db = target("10.96.0.6:5432", "service/shop/db");
 const registry = target("registry.example:443");
 const others = [target("api.example:443"), target("[fd00::1]:443"), target("[fd00::2]:22")];
@@ -75,6 +76,11 @@ describe("the common cause is one", () => {
       "service address whose endpoints are not checked",
       whole((_, to) => to === db),
       "Service shop/db is unreachable at its address: all 4 checks fail, from 4 sources (Connection timed out), while all of these sources reach other targets; its endpoints are not checked, so the pods may be the cause",
+    ],
+    [
+      "announced address of a service, but not its endpoints",
+      mesh(sources, [...targets, announced], (_, to) => (to === announced ? "Connection timed out" : undefined)),
+      "Service shop/web is unreachable at its announced address: all 4 checks fail, from 4 sources (Connection timed out), while its endpoints are reachable (12 of 12 checks): the pods work",
     ],
     [
       "service with its endpoints",

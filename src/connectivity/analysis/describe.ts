@@ -56,14 +56,16 @@ function spread({ scope }: Hypothesis, failing: readonly CheckResult[]): string 
 function sideOf({ scope }: Hypothesis): "from" | "to" | "between" | "all" {
   if (scope === "everything") return "all";
   if (scope === "source" || /^(from|out-of)-/.test(scope)) return "from";
-  return ["target", "host", "port", "address", "endpoints", "service"].includes(scope) || /^(to|into)-/.test(scope) ? "to" : "between";
+  return ["target", "host", "port", "address", "external", "endpoints", "service"].includes(scope) || /^(to|into)-/.test(scope)
+    ? "to"
+    : "between";
 }
 
 function contrast(cause: Hypothesis, affected: CheckResult, { failing, all }: Evidence): string {
   const well = all.filter(isReached);
   if (well.length === 0) return "";
   if (cause.way !== "any") return contrastOfPart(cause, well);
-  if (cause.scope === "address") {
+  if (isAddress(cause)) {
     const endpoints = all.filter(
       ({ target, verdict }) => verdict !== "unknown" && target.what === `endpoint/${serviceOf(affected.target.what)}`,
     );
@@ -135,18 +137,22 @@ function doubts(cause: Hypothesis, affected: CheckResult, { failing, couldBe, al
     return side === "from"
       ? "; no other source has results, so the source may not be the cause"
       : "; no other target is checked, so the target may not be the cause";
-  if (cause.scope === "address" && couldBe.some(({ scope }) => scope === "service"))
+  if (isAddress(cause) && couldBe.some(({ scope }) => scope === "service"))
     return "; its endpoints are not checked, so the pods may be the cause";
   const alike = distinct(couldBe.filter((other) => isDistinct(cause, other)).map((other) => scopeLabel(other, affected)));
   const others = alike.filter((one) => one !== scopeLabel(cause, affected)).slice(0, 2);
   return others.length > 0 ? `; the cause may also be ${others.join(" or ")}, which no other check covers` : "";
 }
 
+function isAddress({ scope }: Hypothesis): boolean {
+  return scope === "address" || scope === "external";
+}
+
 /** Leaves out hypotheses that mean the same. */
 function isDistinct(cause: Hypothesis, { scope, way }: Hypothesis): boolean {
   if (scope === "everything") return way === "lookup" || way === "IPv4" || way === "IPv6";
   if (way !== "any" && cause.way === "any") return false;
-  if (scope === "target") return cause.scope !== "address";
+  if (scope === "target") return !isAddress(cause);
   return scope === "source" || (/(^|-)(node|zone)$/.test(scope) && !scope.includes("-to-"));
 }
 
@@ -166,6 +172,7 @@ const HEADLINES: Readonly<Record<CauseScope, (its: TitleParts) => string>> = {
   host: ({ name }) => `Host ${name} is unreachable`,
   port: ({ name }) => `Port ${name} is unreachable on every host`,
   address: ({ name }) => `Service ${name} is unreachable at its address`,
+  external: ({ name }) => `Service ${name} is unreachable at its announced address`,
   endpoints: ({ name }) => `No endpoint of Service ${name} is reachable`,
   service: ({ name }) => `Service ${name} is unreachable at its address and at its endpoints`,
   pair: ({ source, target }) => `${source} does not reach ${target}`,

@@ -3,11 +3,12 @@ import type { CheckResult } from "./check-result.ts";
 
 /**
  * What checks can have in common. Of causes that explain the same checks the first is named: the smaller before what it is a part of.
- * `node` and `zone` are both directions, `from-` and `to-` one. `cut-`, `out-of-` and `into-` exclude traffic within. `address` and
- * `endpoints` are those of a Service, `service` is both.
+ * `node` and `zone` are both directions, `from-` and `to-` one. `cut-`, `out-of-` and `into-` exclude traffic within. `address`,
+ * `external` (what nodes announce) and `endpoints` are those of a Service, `service` is all.
  */
 const SCOPES = [
   "address",
+  "external",
   "target",
   "source",
   "endpoints",
@@ -66,6 +67,7 @@ export function causesOf(result: CheckResult): Hypothesis[] {
 const ONE_WAY: ReadonlySet<CauseScope> = new Set([
   "target",
   "address",
+  "external",
   "endpoints",
   "service",
   "host",
@@ -98,6 +100,7 @@ function scopesOf({ check, source, target }: CheckResult): Scoped[] {
   ];
   const service = serviceOf(target.what);
   if (isService(target.what)) scopes.push(["address", service], ["source-service", source.name, service]);
+  else if (isExternal(target.what)) scopes.push(["external", service]);
   else if (service !== "") scopes.push(["endpoints", service]);
   if (service !== "") scopes.push(["service", service]);
   return [...scopes, ...sidesOf("node", source.node, target.node), ...sidesOf("zone", source.zone, target.zone)];
@@ -126,14 +129,19 @@ export function contradicts({ verdict, reason, target }: CheckResult, { scope, w
   const isAnswered = verdict === "failed" && ANSWERED.has(reason);
   if (isAnswered ? ONE_WAY.has(scope) : verdict !== "reached") return false;
   // A Service may have answered from this side.
-  return !(/^(cut|out-of)-/.test(scope) && isService(target.what) && target.node === undefined);
+  return !(/^(cut|out-of)-/.test(scope) && (isService(target.what) || isExternal(target.what)) && target.node === undefined);
 }
 
 export function isService(what: string): boolean {
   return what.startsWith("service/");
 }
 
-/** `shop/web` for the address or an endpoint of a Service; empty for others. */
+/** An address of a Service that nodes announce. */
+export function isExternal(what: string): boolean {
+  return what.startsWith("external/");
+}
+
+/** `shop/web` for an address or an endpoint of a Service; empty for others. */
 export function serviceOf(what: string): string {
-  return /^(?:service|endpoint)\/(.*)$/.exec(what)?.[1] ?? "";
+  return /^(?:service|external|endpoint)\/(.*)$/.exec(what)?.[1] ?? "";
 }

@@ -1,5 +1,5 @@
 import type { CheckResult, ResultSource, ResultTarget } from "./check-result.ts";
-import { type Hypothesis, isService, serviceOf } from "./hypotheses.ts";
+import { type Hypothesis, isExternal, isService, serviceOf } from "./hypotheses.ts";
 
 export function sourceLabel({ kind, name }: ResultSource): string {
   return `${kind} ${name}`;
@@ -8,7 +8,7 @@ export function sourceLabel({ kind, name }: ResultSource): string {
 /** `10.0.0.5:80 (endpoint of Service shop/web on node n2)` */
 export function targetLabel({ endpoint, what, node }: ResultTarget): string {
   const service = serviceOf(what);
-  const role = service === "" ? "" : isService(what) ? `Service ${service}` : `endpoint of Service ${service}`;
+  const role = service === "" ? "" : isService(what) || isExternal(what) ? `Service ${service}` : `endpoint of Service ${service}`;
   const location = what.startsWith("node/") ? what.replace("/", " ") : node === undefined ? "" : `on node ${node}`;
   const about = [role, location].filter((text) => text !== "").join(" ");
   return about === "" ? endpoint : `${endpoint} (${about})`;

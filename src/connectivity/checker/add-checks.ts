@@ -11,6 +11,7 @@ import { WriteBudget } from "../../kube/status/budget.ts";
 import { StatusWriter } from "../../kube/status/status-writer.ts";
 import { CheckJournal } from "../journal/journal.ts";
 import { probe } from "../probe/probe.ts";
+import type { RouterConnections } from "../probe/reach-from-router.ts";
 import type { ProbeSchedulerOptions } from "../probe/scheduler.ts";
 import { Checker, type CheckerOptions } from "./checker.ts";
 import { STATUS_RULES } from "./status-rules.ts";
@@ -18,6 +19,8 @@ import { probeWithoutApi } from "./offline.ts";
 
 export interface ChecksOptions extends Pick<CheckerOptions, "targetOf" | "events" | "allowed" | "intervalMs"> {
   probe?: ProbeSchedulerOptions["probe"];
+  /** For checks from the router of this node. */
+  router?: RouterConnections;
   manager: Manager;
   client: KubeClient;
   log: Log;
@@ -39,9 +42,10 @@ export interface Checks {
   tryUntilRead(signal: AbortSignal, read: AbortSignal): Promise<void>;
 }
 
-export function addChecks({ manager, client, log, name, selection, stateDirectory, ...options }: ChecksOptions): Checks {
+export function addChecks({ manager, client, log, name, selection, stateDirectory, router, ...options }: ChecksOptions): Checks {
   const { allowed } = options;
-  const tryOnce: ProbeSchedulerOptions["probe"] = (target, seq, signal, admit) => probe(target, seq, { signal, admit, allowed });
+  const from = router ? { router } : {};
+  const tryOnce: ProbeSchedulerOptions["probe"] = (target, seq, signal, admit) => probe(target, seq, { signal, admit, allowed, ...from });
   const source = { probe: tryOnce, ...options };
   const checks = manager.lateCache(PodNetworkConnectivityCheck, {
     ...selection,

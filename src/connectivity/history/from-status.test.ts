@@ -140,6 +140,17 @@ test.each<[Action["outcome"], string]>([
   expect(statusOf(fromStatus(status, NOW))).toEqual(status);
 });
 
+test.each(["192.0.2.7:80 from router", "192.0.2.7:80 from router VRF red"])("the target %s is restored", (target) => {
+  const attempt = (outcome: "ConnectDone" | "ConnectError", message: string): Attempt => {
+    return { seq: 1, at: 10_000, target, actions: [action(outcome, 10, message)], reachable: outcome === "ConnectDone" };
+  };
+  const messages = [`Connected to ${target}`, `Connected to ${target} (VRF blue)`];
+  for (const message of messages)
+    expect(fromStatus(statusOf(attemptAfter([attempt("ConnectDone", message)])), NOW).past.target).toBe(target);
+  const failed = attempt("ConnectError", `Failed connect to ${target}; Connection timed out (VRF blue)`);
+  expect(fromStatus(statusOf(attemptAfter([failed])), NOW).past.target).toBe(target);
+});
+
 test("the target of a request whose name was not resolved is the one before", () => {
   const lost = { ...answered(70, "DNSError", ""), actions: [action("DNSError", 70, "Failed to resolve etcd.svc; no such name")] };
   expect(fromStatus(statusOf(attemptAfter([answered(10, "HTTPDone", `HTTP 200 from ${url}`), lost])), NOW).past.target).toBe(url);

@@ -68,7 +68,7 @@ interface Known {
 }
 
 const TARGET_OF =
-  /^(?:(?:Connected|Connection|Failed connect|Failed request) to|Failed TLS with|HTTP \d+ from|Unexpected answer of) (\S+?)(?:;? |$)/;
+  /^(?:(?:Connected|Connection|Failed connect|Failed request) to|Failed TLS with|HTTP \d+ from|Unexpected answer of) (\S+?(?: from router(?: VRF [^\s;]+)?)?)(?:;? |$)/;
 
 /** The last target in our format; a failed lookup has no port. */
 function targetOf({ successes, failures }: Known): string | undefined {

@@ -12,12 +12,14 @@ export interface CheckTarget {
   /** Part of the check's name. */
   readonly readable: string;
   readonly endpoint: string;
-  /** `service/shop/web`, `endpoint/shop/web`, `node/n2`, `host`. */
+  /** `service/shop/web`, `external/shop/web`, `endpoint/shop/web`, `node/n2`, `host`. */
   readonly what: string;
   readonly node?: string;
   readonly pod?: string;
   /** Unset: a TCP connection. */
   readonly probe?: Probe;
+  /** Nodes that check it only if there are too few others. */
+  readonly avoid?: readonly string[];
   /** An existing check of it continues, since this may be an outage; a new one is created when the target has been ready. */
   readonly isFailing?: boolean;
 }

@@ -25,7 +25,8 @@ import {
   planNamespace,
   type MeshProgress,
 } from "./steps.ts";
-import { stripPod, stripService, stripSlice, checkChanged, nodeChanged, targetsNodes, targetNamespaces } from "./targets.ts";
+import { type AnnouncedCaches, AnnouncerIndex } from "./announcer-index.ts";
+import { stripPod, stripService, stripSlice, checkChanged, isExternal, nodeChanged, targetsNodes, targetNamespaces } from "./targets.ts";
 import { isAlive, type MeshPlan, type MeshView, MOST_CHECKS, planMesh } from "./plan.ts";
 import { FailedSteps } from "./failed-steps.ts";
 import { reportOf, unreadReport } from "./report.ts";
@@ -42,6 +43,8 @@ export interface MeshControllerOptions {
   /** With labels and internal addresses. */
   nodes: Cache<Node>;
   writer: Pick<StatusWriter<ConnectivityMesh>, "set" | "forget">;
+  /** Unset without a load balancer. */
+  announced?: AnnouncedCaches;
 }
 
 /** Twenty checks per second: five thousand exist after four minutes, without delaying other writes. */
@@ -68,6 +71,7 @@ export class MeshController implements Runnable {
   readonly #pods: NamespacedCaches<Pod>;
   readonly #services: NamespacedCaches<Service>;
   readonly #slices: NamespacedCaches<EndpointSlice>;
+  readonly #announced: AnnouncerIndex | undefined;
   readonly #wanted = new Map<string, ReadonlySet<string>>();
   readonly #plannedAt = new Map<string, number>();
   readonly #unseenSince = new Map<string, number>();
@@ -84,6 +88,11 @@ export class MeshController implements Runnable {
     this.#services = new NamespacedCaches(client, Service, { transform: stripService, log }, ringWhoTries);
     const indexes = { service: ({ metadata }: EndpointSlice) => [`${metadata.namespace}/${metadata.labels?.[serviceNameLabel] ?? ""}`] };
     this.#slices = new NamespacedCaches(client, EndpointSlice, { transform: stripSlice, indexes, log }, ringWhoTries);
+    this.#announced = options.announced && new AnnouncerIndex(options.announced, () => this.#ringExternal());
+  }
+
+  #ringExternal(): void {
+    for (const mesh of this.#options.meshes.list()) if (mesh.spec.targets.some(isExternal)) this.#channel.ring(mesh.metadata.namespace);
   }
 
   /** Before the first plan, every check of a mesh counts as wanted. */
@@ -122,6 +131,7 @@ export class MeshController implements Runnable {
     } finally {
       unsubscribe();
       for (const caches of [this.#pods, this.#services, this.#slices]) caches.stop();
+      this.#announced?.follow(false);
       this.#wanted.clear();
       this.#plannedAt.clear();
       this.#unseenSince.clear();
@@ -192,6 +202,7 @@ export class MeshController implements Runnable {
     const targets = new Set(meshes.flatMap(targetNamespaces));
     this.#pods.keep(sources);
     for (const caches of [this.#services, this.#slices]) caches.keep(targets);
+    this.#announced?.follow(meshes.some(({ spec }) => spec.targets.some(isExternal)));
   }
 
   /** The namespaces of the mesh that cannot be read. */
@@ -232,6 +243,7 @@ export class MeshController implements Runnable {
       pods: this.#pods.list(namespace),
       nodes: this.#options.nodes.list(),
       systemNamespace: this.#options.systemNamespace,
+      announced: this.#announced,
       service: (key) => this.#services.get(key),
       slices: (key) => this.#slices.by(key.slice(0, key.indexOf("/")), "service", key),
     };

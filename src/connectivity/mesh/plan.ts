@@ -4,6 +4,7 @@ import { selects } from "../../api/core/label-selector.ts";
 import type { Pod } from "../../api/core/pod.ts";
 import { hashedName, MAX_NAME_LENGTH } from "../../api/object-name.ts";
 import { fingerprint, rank } from "../../util/rendezvous-hash.ts";
+import { type Found, none, type NotObserved } from "./target-parts.ts";
 import { targetsOf, type TargetView } from "./targets.ts";
 import type { MeshSource, CheckTarget, DesiredCheck } from "./desired-check.ts";
 
@@ -19,6 +20,8 @@ export interface MeshPlan {
   readonly targets: number;
   /** Entries of the mesh that result in no check. */
   readonly problems: readonly string[];
+  /** Announced Services without a check, by name. */
+  readonly notObserved?: readonly NotObserved[];
 }
 
 /** The limit of one mesh, and of all meshes of one namespace. */
@@ -27,14 +30,15 @@ export const MOST_CHECKS = 20_000;
 export function planMesh(mesh: ConnectivityMesh, view: MeshView): MeshPlan {
   const { namespace = "" } = mesh.metadata;
   const { sources, problem } = sourcesOf(mesh, view);
-  const found = mesh.spec.targets.map((target, at) => ({ at, ...targetsOf(target, namespace, view) }));
+  const found = mesh.spec.targets.map((target, at) => ({ at, ...runnable(mesh, targetsOf(target, namespace, view)) }));
   const { targets, contradictions } = distinctTargets(found);
   const problems = [
     ...(problem === undefined ? [] : [`spec.sources: ${problem}`]),
     ...found.flatMap((each) => (each.problem === undefined ? [] : [`spec.targets[${each.at}]: ${each.problem}`])),
     ...contradictions,
   ];
-  const counts = { sources: sources.length, targets: targets.length };
+  const notObserved = distinctServices(found.flatMap((each) => each.notObserved ?? []));
+  const counts = { sources: sources.length, targets: targets.length, ...(notObserved.length > 0 && { notObserved }) };
 
   const perTarget = wantedPerTarget(mesh);
   if (!(perTarget >= 1))
@@ -49,6 +53,16 @@ export function planMesh(mesh: ConnectivityMesh, view: MeshView): MeshPlan {
     chosen(ranked, target, namespace, perTarget).map((source): DesiredCheck => ({ name: checkName(source, target), source, target })),
   );
   return { ...counts, checks, problems };
+}
+
+function runnable({ spec: { sources } }: ConnectivityMesh, found: Found): Found {
+  const usesRouter = sources.pods !== undefined && found.targets.some(({ probe }) => probe?.from !== undefined);
+  return usesRouter ? none("probes from the router need sources.nodes") : found;
+}
+
+function distinctServices(all: readonly NotObserved[]): NotObserved[] {
+  const byService = new Map(all.map((one) => [one.service, one]));
+  return [...byService.values()].toSorted((one, other) => (one.service < other.service ? -1 : 1));
 }
 
 /** The first entry that names a target decides how it is probed. */
@@ -102,8 +116,17 @@ interface Ranked {
   readonly print: number;
 }
 
-/** Rendezvous hashing: an added or removed source changes only its own share. */
+/** Nodes to avoid come after all others. */
 function chosen(sources: readonly Ranked[], target: CheckTarget, namespace: string, count: number): readonly MeshSource[] {
+  if (!target.avoid) return firstOf(sources, target, namespace, count);
+  const avoid = new Set(target.avoid);
+  const { rest = [], avoided = [] } = Object.groupBy(sources, ({ source }) => (avoid.has(source.node) ? "avoided" : "rest"));
+  const first = firstOf(rest, target, namespace, count);
+  return first.length < count ? [...first, ...firstOf(avoided, target, namespace, count - first.length)] : first;
+}
+
+/** Rendezvous hashing: an added or removed source changes only its own share. */
+function firstOf(sources: readonly Ranked[], target: CheckTarget, namespace: string, count: number): readonly MeshSource[] {
   const isSame = isTarget(target, namespace);
   if (count >= sources.length) return sources.map(({ source }) => source).filter((source) => !isSame(source));
   const print = fingerprint(target.identity);

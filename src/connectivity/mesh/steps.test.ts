@@ -271,3 +271,15 @@ test.each([
   const [{ status, reason, message, observedGeneration } = { status: "", reason: "", message: "", observedGeneration: 0 }] = conditions;
   expect([`${status} ${reason} ${message}`, observedGeneration]).toEqual([expected, 4]);
 });
+
+test("a mesh reports what it does not observe, a hundred Services at most, and its number", () => {
+  const progress = { existing: 0, missing: 0, taken: [] };
+  const report = (count: number) => {
+    const notObserved = Array.from({ length: count }, (_, nth) => ({ service: `shop/web-${nth}`, reason: "NoTCPPort" as const }));
+    return reportOf({ checks: [], sources: 1, targets: 0, problems: [], notObserved }, progress, [], 1);
+  };
+  expect(report(0)).toMatchObject({ conditions: [{ status: "True" }] });
+  expect(report(0)).not.toHaveProperty("notObserved");
+  expect(report(101).notObserved).toHaveLength(100);
+  expect(report(101)).toMatchObject({ notObservedServices: 101, conditions: [{ status: "True", reason: "Complete" }] });
+});

@@ -3,10 +3,12 @@ import { selects } from "../../api/core/label-selector.ts";
 import type { Node } from "../../api/core/node.ts";
 import type { Service } from "../../api/core/service.ts";
 import type { ConnectivityMesh } from "../../api/connectivity/connectivity-mesh.ts";
-import type { Probe } from "../../api/connectivity/probe.ts";
+import { isPlain, type Probe } from "../../api/connectivity/probe.ts";
 import { allowAnnotation } from "../../api/annotations.ts";
 import { parseTarget } from "../probe/target.ts";
+import { type AnnouncedServices, fromRouter, ofAllAnnounced, ofAnnouncedService } from "./announced-targets.ts";
 import type { CheckTarget } from "./desired-check.ts";
+import { allowsMeshesOf, endpointOf, familyOf, type Found, isTcpPort, none, type Port } from "./target-parts.ts";
 import type { Pod } from "../../api/core/pod.ts";
 import { stripMetadata } from "../../kube/cache/transforms.ts";
 import { isDeepStrictEqual } from "node:util";
@@ -20,29 +22,31 @@ export interface TargetView {
   readonly systemNamespace: string;
   service(key: string): Service | undefined;
   slices(key: string): readonly EndpointSlice[];
+  /** Unset without a load balancer. */
+  readonly announced?: AnnouncedServices | undefined;
 }
 
 type Target = ConnectivityMesh["spec"]["targets"][number];
-type Port = number | string | undefined;
-
-interface Found {
-  readonly targets: readonly CheckTarget[];
-  readonly problem?: string;
-}
-
 /** The targets of one entry, or why there are none. */
 export function targetsOf({ probe, ...target }: Target, namespace: string, view: TargetView): Found {
   const found = endpointsOf(target, namespace, view);
-  return probe && probe.type !== "TCP" ? { ...found, targets: found.targets.map((one) => withProbe(one, probe)) } : found;
+  const wanted = probe ?? (isExternal(target) ? fromRouter : undefined);
+  return wanted && !isPlain(wanted) ? { ...found, targets: found.targets.map((one) => withProbe(one, wanted)) } : found;
+}
+
+/** Whether it names what nodes announce. */
+export function isExternal({ service, announced }: Target): boolean {
+  return service?.external === true || announced !== undefined;
 }
 
 /** Another request to the same endpoint is another target; another expectation is not. */
 function withProbe(target: CheckTarget, probe: Probe): CheckTarget {
-  const { type, host = "", path = "/" } = probe;
+  const { type, from, vrf = "", host = "", path = "/" } = probe;
+  const what = from === undefined ? `${type}/${host}${path}` : `${type}/${from}/${vrf}`;
   return {
     ...target,
-    identity: `${target.identity}/${type}/${host}${path}`,
-    readable: `${target.readable}-${type.toLowerCase()}`,
+    identity: `${target.identity}/${what}`,
+    readable: `${target.readable}-${(from ?? type).toLowerCase()}`,
     probe,
   };
 }
@@ -50,10 +54,15 @@ function withProbe(target: CheckTarget, probe: Probe): CheckTarget {
 function endpointsOf(target: Target, namespace: string, view: TargetView): Found {
   if (target.service) {
     const key = `${target.service.namespace ?? namespace}/${target.service.name}`;
+    if (target.service.external) {
+      const allowed = key.startsWith(`${namespace}/`) || mayCheck(view.announced?.service(key), namespace, view);
+      return allowed ? ofAnnouncedService(key, target.service.port, view.announced) : notAllowed(key, namespace);
+    }
     // Every pod knows this Service.
     if (key === "default/kubernetes" || isAllowed(key, namespace, view)) return ofService(key, target.service.port, view);
     return notAllowed(key, namespace);
   }
+  if (target.announced) return ofAllAnnounced(target.announced.selector, (service) => mayCheck(service, namespace, view), view.announced);
   if (target.endpoints) {
     const key = `${target.endpoints.namespace ?? namespace}/${target.endpoints.service}`;
     return isAllowed(key, namespace, view) ? ofEndpoints(key, target.endpoints.port, view) : notAllowed(key, namespace);
@@ -64,14 +73,12 @@ function endpointsOf(target: Target, namespace: string, view: TargetView): Found
 
 /** The status of a mesh reveals the addresses and open ports of what it names, which in another namespace requires permission. */
 function isAllowed(key: string, namespace: string, view: TargetView): boolean {
-  if (namespace === view.systemNamespace || key.startsWith(`${namespace}/`)) return true;
-  const service = view.service(key);
-  return service !== undefined && allowsMeshesOf(namespace, service);
+  return key.startsWith(`${namespace}/`) || mayCheck(view.service(key), namespace, view);
 }
 
-export function allowsMeshesOf(namespace: string, { metadata }: Service): boolean {
-  const allowed = metadata.annotations?.[allowAnnotation]?.split(",").map((one) => one.trim()) ?? [];
-  return allowed.includes("*") || allowed.includes(namespace);
+function mayCheck(service: Service | undefined, namespace: string, { systemNamespace }: TargetView): boolean {
+  if (namespace === systemNamespace) return true;
+  return service !== undefined && (service.metadata.namespace === namespace || allowsMeshesOf(namespace, service));
 }
 
 /** The same for a Service that does not exist. */
@@ -93,14 +100,14 @@ function ofService(key: string, port: Port, view: TargetView): Found {
   const { clusterIPs, clusterIP = "" } = service.spec;
   const addresses = (clusterIPs ?? [clusterIP]).filter((ip) => ip !== "" && ip !== "None");
   if (addresses.length === 0) return none(`Service ${key} has no cluster IP`);
-  const ports = (service.spec.ports ?? []).filter(({ protocol }) => (protocol ?? "TCP") === "TCP").filter(isPort(port));
+  const ports = (service.spec.ports ?? []).filter(isTcpPort(port));
   if (ports.length === 0) return none(`Service ${key} has no TCP port${port === undefined ? "" : ` ${port}`}`);
   const name = key.slice(key.indexOf("/") + 1);
   const targets = addresses.flatMap((ip) =>
     ports.map(({ port: number }) => ({
-      identity: `service/${key}/${number}/${family(ip)}`,
+      identity: `service/${key}/${number}/${familyOf(ip)}`,
       readable: `${name}-service-${number}`,
-      endpoint: endpoint(ip, number),
+      endpoint: endpointOf(ip, number),
       what: `service/${key}`,
     })),
   );
@@ -110,7 +117,7 @@ function ofService(key: string, port: Port, view: TargetView): Found {
 function ofEndpoints(key: string, port: Port, view: TargetView): Found {
   const service = view.service(key);
   if (!service) return none(`Service ${key} does not exist`);
-  const names = new Set((service.spec.ports ?? []).filter(isPort(port)).map(({ name }) => name ?? ""));
+  const names = new Set((service.spec.ports ?? []).filter(isTcpPort(port)).map(({ name }) => name ?? ""));
   const targets = view.slices(key).flatMap(({ addressType, endpoints, ports }) => {
     if (addressType === "FQDN") return [];
     // Only the slice has the number of a named port.
@@ -128,11 +135,11 @@ function ofEndpoint(key: string, { addresses, nodeName, targetRef, conditions }:
   const { kind, name, namespace = key.slice(0, key.indexOf("/")) } = targetRef ?? {};
   const pod = kind === "Pod" && name !== undefined ? `${namespace}/${name}` : undefined;
   // A pod that keeps its name, of a StatefulSet or a node's own, is the same target with another address.
-  const identity = pod !== undefined && addresses.length === 1 ? `${pod}/${port}/${family(ip)}` : endpoint(ip, port);
+  const identity = pod !== undefined && addresses.length === 1 ? `${pod}/${port}/${familyOf(ip)}` : endpointOf(ip, port);
   return {
     identity: `endpoint/${identity}`,
     readable: `${pod === undefined ? `${dashed(key)}-${dashed(ip)}` : name}-${port}`,
-    endpoint: endpoint(ip, port),
+    endpoint: endpointOf(ip, port),
     what: `endpoint/${key}`,
     ...(nodeName !== undefined && { node: nodeName }),
     ...(pod !== undefined && { pod }),
@@ -147,9 +154,9 @@ function ofNodes({ selector, port }: NonNullable<Target["nodes"]>, { nodes }: Ta
     (status?.addresses ?? [])
       .filter(({ type }) => type === "InternalIP")
       .map(({ address }) => ({
-        identity: `node/${name}/${port}/${family(address)}`,
+        identity: `node/${name}/${port}/${familyOf(address)}`,
         readable: `${name}-${port}`,
-        endpoint: endpoint(address, port),
+        endpoint: endpointOf(address, port),
         what: `node/${name}`,
         node: name,
       })),
@@ -157,27 +164,11 @@ function ofNodes({ selector, port }: NonNullable<Target["nodes"]>, { nodes }: Ta
   return targets.length > 0 ? { targets } : none("no node has an internal address");
 }
 
-function isPort(wanted: Port): (port: { name?: string; port: number }) => boolean {
-  return ({ name, port }) => wanted === undefined || name === wanted || String(port) === String(wanted);
-}
-
-function family(ip: string): 4 | 6 {
-  return ip.includes(":") ? 6 : 4;
-}
-
-function endpoint(ip: string, port: number): string {
-  return family(ip) === 6 ? `[${ip}]:${port}` : `${ip}:${port}`;
-}
-
 function dashed(text: string): string {
   return text
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, "-")
     .replaceAll(/^-+|-+$/g, "");
-}
-
-function none(problem: string): Found {
-  return { targets: [], problem };
 }
 
 /** Transforms that keep only what a mesh needs. */
@@ -207,8 +198,8 @@ export function stripSlice({ metadata, addressType, endpoints, ports }: Endpoint
 
 /** The namespaces of its Services and endpoints. */
 export function targetNamespaces({ metadata: { namespace = "" }, spec }: ConnectivityMesh): string[] {
-  return spec.targets.flatMap(({ service, endpoints }) => {
-    const named = service ?? endpoints;
+  return spec.targets.flatMap((target) => {
+    const named = isExternal(target) ? undefined : (target.service ?? target.endpoints);
     return named ? [named.namespace ?? namespace] : [];
   });
 }

@@ -69,7 +69,7 @@ const EXHAUSTED: Readonly<Record<string, Exhaustion>> = {
 /** Why an action could not be tried; says nothing about the target. */
 export interface LocalFault {
   /** For metrics. */
-  readonly cause: Exhaustion | "stalled" | "lookups";
+  readonly cause: Exhaustion | "stalled" | "lookups" | "router";
   readonly fault: string;
 }
 

@@ -4,6 +4,7 @@ import type { Attempt } from "../history/attempt.ts";
 import { isReached } from "../history/history.ts";
 import { Lookups } from "./lookups.ts";
 import { reach } from "./reach.ts";
+import type { RouterConnections } from "./reach-from-router.ts";
 import { resolve, type Resolution } from "./resolve.ts";
 import type { Target } from "./target.ts";
 import { type Connect, tcpConnect } from "./tcp.ts";
@@ -18,6 +19,8 @@ export interface ProbeOptions {
   readonly timeoutMs?: number;
   readonly lookups?: Lookups;
   readonly connect?: Connect;
+  /** Of this node, if it may be one. */
+  readonly router?: RouterConnections;
 }
 
 /** One per process, as the threads. */
@@ -25,13 +28,13 @@ const systemLookups = new Lookups();
 
 /** One attempt: resolves the name, then connects or sends a request to each address. Rejects with the signal's reason. */
 export async function probe(target: Target, seq: number, options: ProbeOptions): Promise<Attempt> {
-  const { signal, allowed, admit, timeoutMs = 5000, lookups = systemLookups, connect = tcpConnect } = options;
+  const { signal, allowed, admit, timeoutMs = 5000, lookups = systemLookups, connect = tcpConnect, router } = options;
   signal.throwIfAborted();
   const at = Date.now();
   const { addresses, lookup }: Partial<Resolution> = target.address
     ? { addresses: [target.address] }
     : await resolve(target.host, lookups, timeoutMs, signal);
-  const connecting = { allowed, connect, timeoutMs, signal, oneOfSeveral: addresses.length > 1 };
+  const connecting = { allowed, connect, router, timeoutMs, signal, oneOfSeveral: addresses.length > 1 };
   const connections = await Promise.all(
     addresses.map(async (address, index) => {
       if (index > 0) await admit?.();
@@ -40,7 +43,7 @@ export async function probe(target: Target, seq: number, options: ProbeOptions):
     }),
   );
 
-  const results = lookup ? [lookup, ...connections] : connections;
+  const results = lookup ? [lookup, ...connections.flat()] : connections.flat();
   const faults = results.filter((result) => "fault" in result);
   const actions = results.filter((result) => "outcome" in result);
   for (const { cause } of faults) checkFaults.inc({ cause });

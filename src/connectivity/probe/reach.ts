@@ -3,8 +3,10 @@ import { type Address, parseAddress } from "../../ip/address.ts";
 import type { Prefix } from "../../ip/prefix.ts";
 import { scopeOf } from "../../ip/scope.ts";
 import type { Action, ProbeFailure } from "../history/attempt.ts";
+import type { Probed } from "../history/history.ts";
 import { errnoText, eventLoopStalled, exhausted, type LocalFault, resourceExhausted } from "./errno.ts";
 import type { HttpFailure } from "./http.ts";
+import { noVrf, reachFromRouter, type RouterConnections } from "./reach-from-router.ts";
 import { forbiddenReason } from "./special-addresses.ts";
 import type { Target } from "./target.ts";
 import { type Connect, openTcp } from "./tcp.ts";
@@ -13,6 +15,8 @@ import { timed } from "./timed.ts";
 export interface ReachOptions {
   readonly allowed: readonly Prefix[];
   readonly connect: Connect;
+  /** Unset where no router runs. */
+  readonly router?: RouterConnections | undefined;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   /** Whether messages must name the address. */
@@ -22,8 +26,19 @@ export interface ReachOptions {
 type Result = HttpFailure | { readonly outcome: "ConnectDone" } | { readonly outcome: "HTTPDone"; readonly status: number };
 type Tried = LocalFault | { readonly result: Result; readonly at: number; readonly latencyMs: number };
 
-/** Connects or sends a request to one address of a target. */
-export async function reach(target: Target, address: Address, options: ReachOptions): Promise<Action | LocalFault> {
+/** Connects or sends a request to one address of a target. Several results are from several VRFs of the router. */
+export async function reach(target: Target, address: Address, options: ReachOptions): Promise<readonly (Action | LocalFault)[]> {
+  const { from, vrf } = target.probed?.probe ?? {};
+  const { router } = options;
+  if (from === undefined || forbiddenReason(address, options.allowed) !== undefined) return [await reachDirectly(target, address, options)];
+  const results = router && (await reachFromRouter(target.text, { address, port: target.port, vrf }, { ...options, router }));
+  if (results && results !== "no router") return results;
+  if (vrf !== undefined) return [noVrf(vrf)];
+  const direct = await reachDirectly(target, address, options);
+  return ["fault" in direct ? direct : { ...direct, message: `${direct.message} (no router runs, from the node itself)` }];
+}
+
+async function reachDirectly(target: Target, address: Address, options: ReachOptions): Promise<Action | LocalFault> {
   const tried = await attempt(target, address, options);
   if ("fault" in tried) return tried;
   const { result, at, latencyMs } = tried;
@@ -34,7 +49,8 @@ export async function reach(target: Target, address: Address, options: ReachOpti
 async function attempt(target: Target, address: Address, options: ReachOptions): Promise<Tried> {
   const forbidden = forbiddenReason(address, options.allowed);
   if (forbidden !== undefined) return { result: { outcome: "ConnectError", why: forbidden }, at: Date.now(), latencyMs: 0 };
-  const tried = await (target.probed ? requested(target, target.probed.probe, address, options) : connected(target, address, options));
+  const { probe } = target.probed ?? {};
+  const tried = await (probe && probe.type !== "TCP" ? requested(target, probe, address, options) : connected(target, address, options));
   if ("fault" in tried || !("code" in tried.result)) return tried;
   const { code = "" } = tried.result;
   const lack = exhausted(code);
@@ -49,7 +65,7 @@ async function connected({ port }: Target, address: Address, { connect, timeoutM
   return { result: { outcome: "ConnectError", why: errnoText(code), code }, at, latencyMs };
 }
 
-type Probe = NonNullable<Target["probed"]>["probe"];
+type Probe = Probed["probe"];
 
 async function requested(target: Target, probe: Probe, address: Address, { timeoutMs, signal }: ReachOptions): Promise<Tried> {
   // Most sources only connect: they load no HTTP client.

@@ -1,14 +1,14 @@
 import { parseAddress, type Address } from "../../ip/address.ts";
 import { IpError, quote } from "../../ip/error.ts";
 import { probeAnnotation } from "../../api/annotations.ts";
-import { type Probe, probedText, readProbe } from "../../api/connectivity/probe.ts";
+import { isPlain, type Probe, probedText, readProbe } from "../../api/connectivity/probe.ts";
 import type { Probed } from "../history/history.ts";
 
 export interface Target {
   /** The name as written, or an address without brackets. */
   readonly host: string;
   readonly port: number;
-  /** For messages: `host:port`, or the URL of a request. */
+  /** For messages, see `targetText`. */
   readonly text: string;
   /** Set if the host is an address: no lookup. */
   readonly address?: Address;
@@ -36,7 +36,7 @@ export function parseProbedTarget(endpoint: string, annotation: string | undefin
 }
 
 export function withProbe(target: Target, probe: Probe): Target {
-  if (probe.type === "TCP") return target;
+  if (isPlain(probe)) return target;
   return { ...target, text: probedText(target.text, probe), probed: { endpoint: target.text, probe } };
 }
 

@@ -1,6 +1,6 @@
 import { type Endpoint, EndpointSlice, serviceNameLabel } from "../../api/core/endpoint-slice.ts";
 import type { Node } from "../../api/core/node.ts";
-import { Service } from "../../api/core/service.ts";
+import { announcedType, Service } from "../../api/core/service.ts";
 import type { ServiceBGPStatus } from "../../api/metallb/service-bgp-status.ts";
 import type { ServiceL2Status } from "../../api/metallb/service-l2-status.ts";
 import { keyOf } from "../../api/kind.ts";
@@ -17,7 +17,7 @@ import { StatusWriter } from "../../kube/status/status-writer.ts";
 import { servicesNotAnnounced } from "../metrics.ts";
 import { readService } from "../services/service-view.ts";
 import { isOurs } from "../services/address-request.ts";
-import { announcedCondition, announcedType, unservedCondition, type AnnouncementInput } from "../status/announced-condition.ts";
+import { announcedCondition, unservedCondition, type AnnouncementInput } from "../status/announced-condition.ts";
 import { AnnouncedDelay, GRACE_MS } from "../status/announced-delay.ts";
 import { isDeliveryReason } from "../status/session-evidence.ts";
 import { speakerStatusesOf, serviceOf } from "../status/speaker-statuses.ts";

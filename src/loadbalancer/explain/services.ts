@@ -1,5 +1,5 @@
 import { EndpointSlice } from "../../api/core/endpoint-slice.ts";
-import { Service } from "../../api/core/service.ts";
+import { announcedType, Service } from "../../api/core/service.ts";
 import { BGPAdvertisement } from "../../api/metallb/bgp-advertisement.ts";
 import { BGPPeer } from "../../api/metallb/bgp-peer.ts";
 import { ConfigurationState } from "../../api/metallb/configuration-state.ts";
@@ -20,7 +20,7 @@ import {
 } from "../../api/health.ts";
 import { agentComponent, noAgentRuns } from "../../kube/members/agent-health.ts";
 import { annotatedPool } from "../controller/published-addresses.ts";
-import { announcedType, uncoveredMessage } from "../status/announced-condition.ts";
+import { uncoveredMessage } from "../status/announced-condition.ts";
 import { serviceOf } from "../status/speaker-statuses.ts";
 import { nodeOfReport } from "../status/unknown.ts";
 import { noAddressCause, unmetRequest } from "./no-address.ts";

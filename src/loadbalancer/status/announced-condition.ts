@@ -1,3 +1,4 @@
+import { announcedType } from "../../api/core/service.ts";
 import { decideBgp } from "../announcement/bgp-decision.ts";
 import type { Advertised } from "../announcement/decision.ts";
 import type { ElectionInput, L2Elections } from "../announcement/l2-election.ts";
@@ -10,8 +11,6 @@ import type { L2Blocker } from "./l2-blocker.ts";
 import type { NodeGroup } from "./node-groups.ts";
 import type { NotAnnouncedReason, NotDelivered } from "../reasons.ts";
 import { whyNotDelivered, type DeliveryEvidence } from "./session-evidence.ts";
-
-export const announcedType = "metallb.io/Announced";
 
 export interface AnnouncementInput extends ElectionInput {
   readonly groups: readonly NodeGroup[];

@@ -1,0 +1,113 @@
+import { expect, test } from "vitest";
+import type { Probe } from "../../api/connectivity/probe.ts";
+import { parsePrefix } from "../../ip/prefix.ts";
+import { probe } from "./probe.ts";
+import type { RouterAnswer, RouterConnections } from "./reach-from-router.ts";
+import { parseTarget, withProbe } from "./target.ts";
+
+const { signal } = new AbortController();
+const fromRouter: Probe = { type: "TCP", from: "Router" };
+
+/** A router that answers so, with what it was requested to do. */
+function routerWith(answer: RouterAnswer): RouterConnections & { readonly requested: string[] } {
+  const requested: string[] = [];
+  return {
+    requested,
+    connect(address, port, vrf) {
+      requested.push(`${address.toString()} ${port} ${vrf ?? "any"}`);
+      return { result: Promise.resolve(answer), cancel: () => {} };
+    },
+  };
+}
+
+async function attempt(answer: RouterAnswer, wanted: Probe = fromRouter, host = "192.0.2.7") {
+  const router = routerWith(answer);
+  const parsed = parseTarget(`${host}:80`);
+  if ("problem" in parsed) throw new Error(parsed.problem);
+  const allowed = [parsePrefix("10.0.0.0/8")];
+  const direct: string[] = [];
+  const result = await probe(withProbe(parsed, wanted), 1, {
+    signal,
+    allowed,
+    router,
+    connect: (address) => {
+      direct.push(address.toString());
+      return { result: Promise.resolve(undefined), cancel: () => {} };
+    },
+  });
+  const { actions, reachable, fault } = result;
+  return {
+    actions: actions.map(({ outcome, message }) => `${outcome}: ${message}`),
+    reachable,
+    fault,
+    direct,
+    requested: router.requested,
+  };
+}
+
+test("a target that answers in one VRF is reached, and its message names the VRF", async () => {
+  expect(await attempt({ results: [{ vrf: "red", latencyMs: 1 }] })).toEqual({
+    actions: ["ConnectDone: Connected to 192.0.2.7:80 from router (VRF red)"],
+    reachable: true,
+    fault: undefined,
+    direct: [],
+    requested: ["192.0.2.7 80 any"],
+  });
+});
+
+test("a target that answers in one of two VRFs is reached partly", async () => {
+  const answer = { results: [{ latencyMs: 1 }, { vrf: "red", latencyMs: 5000, code: "ETIMEDOUT" }] };
+  expect(await attempt(answer)).toMatchObject({
+    actions: [
+      "ConnectDone: Connected to 192.0.2.7:80 from router",
+      "ConnectError: Failed connect to 192.0.2.7:80 from router; Connection timed out (VRF red)",
+    ],
+    reachable: true,
+  });
+});
+
+test("a requested VRF is part of the target", async () => {
+  const answer = { results: [{ vrf: "red", latencyMs: 1, code: "ECONNREFUSED" }] };
+  expect(await attempt(answer, { ...fromRouter, vrf: "red" })).toMatchObject({
+    actions: ["ConnectError: Failed connect to 192.0.2.7:80 from router VRF red; Connection refused"],
+    reachable: false,
+    fault: undefined,
+    requested: ["192.0.2.7 80 red"],
+  });
+});
+
+test("the node itself connects where no router runs, and the message says so", async () => {
+  expect(await attempt("no router")).toMatchObject({
+    actions: ["ConnectDone: Connected to 192.0.2.7:80 from router (no router runs, from the node itself)"],
+    direct: ["192.0.2.7"],
+  });
+});
+
+test("a requested VRF is not replaced by the node itself", async () => {
+  expect(await attempt("no router", { ...fromRouter, vrf: "red" })).toMatchObject({
+    fault: "This node has no router with VRF red",
+    actions: [],
+    direct: [],
+  });
+});
+
+test("an address that is not allowed is not connected to from the router either", async () => {
+  expect(await attempt({ results: [] }, fromRouter, "169.254.169.254")).toMatchObject({
+    actions: [expect.stringContaining("169.254.169.254 is a link-local address")],
+    requested: [],
+    direct: [],
+  });
+});
+
+test.each<[string, RouterAnswer, string]>([
+  [
+    "a source address that all routers have",
+    { results: [{ vrf: "red", sharedSource: "192.169.10.1" }] },
+    "Not observed: VRF red has no address of its own on this node, and answers to 192.169.10.1 do not come back",
+  ],
+  ["a VRF that does not exist", { results: [{ vrf: "red", latencyMs: 0, code: "ENODEV" }] }, "This node has no router with VRF red"],
+  ["a process that ended", { fault: "Cannot connect from the router: killed" }, "Cannot connect from the router: killed"],
+  ["no memory", { results: [{ latencyMs: 0, code: "ENOBUFS" }] }, "The checker is out of memory for sockets (ENOBUFS)"],
+])("%s says nothing about the target", async (_what, answer, fault) => {
+  expect(await attempt(answer)).toMatchObject({ actions: [], reachable: false, fault, direct: [] });
+});

@@ -1,0 +1,66 @@
+import type { Address } from "../../ip/address.ts";
+import type { Task } from "../../util/deadline.ts";
+import type { Action } from "../history/attempt.ts";
+import { errnoText, eventLoopStalled, exhausted, type LocalFault, resourceExhausted } from "./errno.ts";
+import { timed } from "./timed.ts";
+
+/** Connections out of the namespace of this node's router. */
+export interface RouterConnections {
+  /** In one VRF, or in each that has the most specific route. */
+  connect(address: Address, port: number, vrf: string | undefined, timeoutMs: number): Task<RouterAnswer>;
+}
+
+export type RouterAnswer = "no router" | { readonly fault: string } | { readonly results: readonly RouterResult[] };
+
+/** Without a VRF: of the default one. */
+export type RouterResult =
+  | { readonly vrf?: string; readonly latencyMs: number; readonly code?: string }
+  /** Every node's router has this source address, so the answer would not come back. */
+  | { readonly vrf?: string; readonly sharedSource: string };
+
+/** The process notices the timeout itself. */
+const MORE_MS = 2_000;
+
+interface RouterOptions {
+  readonly router: RouterConnections;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** The results of one address by VRF. */
+export async function reachFromRouter(
+  text: string,
+  { address, port, vrf }: { address: Address; port: number; vrf: string | undefined },
+  { router, timeoutMs, signal }: RouterOptions,
+): Promise<"no router" | readonly (Action | LocalFault)[]> {
+  const { result, at } = await timed(() => router.connect(address, port, vrf, timeoutMs), timeoutMs + MORE_MS, signal);
+  if (result === "no router") return result;
+  if (result === "stalled") return [eventLoopStalled];
+  if (result === "late") return [routerFault("Cannot connect from the router: its process does not answer")];
+  if ("fault" in result) return [routerFault(result.fault)];
+  return result.results.map((one) => resultOf(text, one, at, vrf !== undefined));
+}
+
+function resultOf(text: string, one: RouterResult, at: number, isNamed: boolean): Action | LocalFault {
+  const where = one.vrf === undefined ? "the router" : `VRF ${one.vrf}`;
+  if ("sharedSource" in one)
+    return routerFault(
+      `Not observed: ${where} has no address of its own on this node, and answers to ${one.sharedSource} do not come back`,
+    );
+  const { code, latencyMs } = one;
+  const which = one.vrf === undefined || isNamed ? "" : ` (VRF ${one.vrf})`;
+  if (code === undefined) return { outcome: "ConnectDone", at, latencyMs, message: `Connected to ${text}${which}` };
+  if (code === "ENODEV") return noVrf(one.vrf ?? "");
+  const lack = exhausted(code);
+  // Without an address of the family it has no way to the target.
+  if (lack && code !== "EADDRNOTAVAIL") return resourceExhausted(lack, code);
+  return { outcome: "ConnectError", at, latencyMs, message: `Failed connect to ${text}; ${errnoText(code)}${which}` };
+}
+
+export function noVrf(vrf: string): LocalFault {
+  return routerFault(`This node has no router with VRF ${vrf}`);
+}
+
+function routerFault(fault: string): LocalFault {
+  return { cause: "router", fault };
+}
