@@ -1,17 +1,16 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { L3Passthrough } from "../../src/api/openpe/l3passthrough.ts";
-import { Underlay } from "../../src/api/openpe/underlay.ts";
+import { readObjects } from "../../src/router/dialects/read-objects.ts";
+import { previewNode } from "../../src/router/preview.ts";
+import { hostSession, observed, passthrough, underlay } from "../../src/router/testing/fixtures.ts";
 import { frrInNamespace, type FrrInNamespace, run } from "../support/frr.ts";
-import { RouterNode } from "../support/router-node.ts";
 
 // A node whose links have IPv6 addresses only, with an IPv4 VTEP: between a switch of another AS and a router of its own AS.
 
 const { signal } = new AbortController();
-const where = { name: "fabric", namespace: "openperouter-system" };
-const eventually = <T>(check: () => Promise<T>) => vi.waitFor(check, { timeout: 120_000, interval: 100 });
+const eventually = <T>(check: () => Promise<T>) => vi.waitFor(check, { timeout: 60_000, interval: 100 });
 const device = (interfaceName: string) => ({ type: "NetworkDevice" as const, networkDevice: { interfaceName } });
 
 const common = (asn: number, id: string, neighbor: string) => `
@@ -45,34 +44,54 @@ const INTERNAL = `${common(64_514, "10.9.9.2", "2001:db8:3::3")}
  exit-address-family
 `;
 
-let node: RouterNode;
-let directory: string;
-const others: FrrInNamespace[] = [];
-
-/** A router at the far end of an interface of the node. */
-async function plug(nic: string, subnet: string, configuration: string): Promise<FrrInNamespace> {
-  const stateDirectory = join(directory, nic);
-  await mkdir(stateDirectory);
-  await writeFile(join(stateDirectory, "frr.conf"), configuration);
-  const other = await frrInNamespace({ version: "8.4", stateDirectory });
-  others.push(other);
-  const { netns } = other;
-  await node.host("link", "add", nic, "type", "veth", "peer", "name", "node", "netns", netns);
-  await node.host("addr", "add", `${subnet}::3/64`, "dev", nic, "nodad");
-  await node.host("link", "set", nic, "up");
-  await run("ip", "-n", netns, "addr", "add", `${subnet}::2/64`, "dev", "node", "nodad");
-  await run("ip", "-n", netns, "link", "set", "node", "up");
-  return other;
+/** Announces its VTEP and the IPv6 prefix of its host. */
+function routerOfNode(): string {
+  const spec = {
+    asn: 64_514,
+    routeridcidr: "10.0.0.0/24",
+    interfaces: [device("eth2"), device("eth3")],
+    tunnelEndpoint: { cidrs: ["100.65.0.0/24"] },
+    neighbors: [
+      { asn: 64_512, address: "2001:db8:2::2", connectTimeSeconds: 1 },
+      { type: "internal" as const, address: "2001:db8:3::2", connectTimeSeconds: 1 },
+    ],
+  };
+  const passthroughs = [passthrough("host", hostSession("192.169.20.0/24", "2001:db8:20::/64"))];
+  const objects = readObjects({ underlays: [{ ...underlay(), spec }], l2vnis: [], l3vnis: [], passthroughs, rawConfigs: [] });
+  const host = ["eth2", "eth3"].map((name) => ({ name, addresses: [] }));
+  const { frr, failures } = previewNode(observed(objects, { interfaces: { host, router: [] } }));
+  expect(failures).toEqual([]);
+  return frr;
 }
 
+const directories: string[] = [];
+let node: FrrInNamespace;
 let fabric: FrrInNamespace;
 let internal: FrrInNamespace;
 
+async function start(configuration: string): Promise<FrrInNamespace> {
+  const stateDirectory = await mkdtemp(join(tmpdir(), "plumbline-ipv6-"));
+  directories.push(stateDirectory);
+  await writeFile(join(stateDirectory, "frr.conf"), configuration);
+  return frrInNamespace({ version: "8.4", stateDirectory });
+}
+
+/** A wire between the node and another router, with addresses of the subnet. */
+async function connect(nic: string, subnet: string, { netns }: FrrInNamespace): Promise<void> {
+  await run("ip", "-n", node.netns, "link", "add", nic, "type", "veth", "peer", "name", "node", "netns", netns);
+  for (const [where, link, address] of [
+    [node.netns, nic, `${subnet}::3/64`],
+    [netns, "node", `${subnet}::2/64`],
+  ] as const) {
+    await run("ip", "-n", where, "addr", "add", address, "dev", link, "nodad");
+    await run("ip", "-n", where, "link", "set", link, "up");
+  }
+}
+
 beforeAll(async () => {
-  node = await RouterNode.create();
-  directory = await mkdtemp(join(tmpdir(), "plumbline-ipv6-"));
-  fabric = await plug("eth2", "2001:db8:2", SWITCH);
-  internal = await plug("eth3", "2001:db8:3", INTERNAL);
+  [node, fabric, internal] = await Promise.all([start(routerOfNode()), start(SWITCH), start(INTERNAL)]);
+  await connect("eth2", "2001:db8:2", fabric);
+  await connect("eth3", "2001:db8:3", internal);
   const inSwitch = (...args: string[]) => run("ip", "-n", fabric.netns, ...args);
   await inSwitch("addr", "add", "100.65.0.99/32", "dev", "lo");
   await inSwitch("link", "add", "br110", "type", "bridge");
@@ -80,42 +99,22 @@ beforeAll(async () => {
   await inSwitch("link", "set", "vni110", "master", "br110");
   await inSwitch("link", "set", "br110", "up");
   await inSwitch("link", "set", "vni110", "up");
-  node.startAgent();
-}, 300_000);
+}, 120_000);
 afterAll(async () => {
-  await node.remove();
-  for (const one of others) await one.stop();
-  await rm(directory, { recursive: true, force: true });
+  for (const one of [node, fabric, internal]) await one.stop();
+  for (const directory of directories) await rm(directory, { recursive: true, force: true });
 });
 
-const routesOf = (netns: string, prefix: string, ...family: string[]) => run("ip", ...family, "-n", netns, "route", "show", prefix);
+const route = ({ netns }: FrrInNamespace, prefix: string, ...family: string[]) =>
+  run("ip", ...family, "-n", netns, "route", "show", prefix);
 
-test("a VTEP is announced and learned over sessions with IPv6 addresses only", async () => {
-  await node.client.resource(Underlay).create(
-    {
-      metadata: where,
-      spec: {
-        asn: 64_514,
-        interfaces: [device("eth2"), device("eth3")],
-        tunnelEndpoint: { cidrs: ["100.65.0.0/24"] },
-        neighbors: [
-          { asn: 64_512, address: "2001:db8:2::2", connectTimeSeconds: 1 },
-          { type: "internal", address: "2001:db8:3::2", connectTimeSeconds: 1 },
-        ],
-      },
-    } as never,
-    { signal },
-  );
-  await eventually(async () => expect((await node.status()).status?.overlay?.vtep).toBeDefined());
-  const vtep = (await node.status()).status?.overlay?.vtep ?? "";
-  await eventually(async () => expect(await routesOf(fabric.netns, vtep)).toContain("via inet6"));
-  await eventually(async () => expect(await node.router("route", "show", "100.65.0.99")).toContain("via inet6"));
+test("VTEPs are announced and learned over sessions with IPv6 addresses only", async () => {
+  await eventually(async () => expect(await route(fabric, "100.65.0.0")).toContain("proto bgp"));
+  await eventually(async () => expect(await route(node, "100.65.0.99")).toContain("proto bgp"));
 });
 
-test("the host's IPv6 prefix reaches the fabric", async () => {
-  const hostsession = { asn: 64_514, hostasn: 64_515, localcidr: { ipv6: "2001:db8:20::/64" } };
-  await node.client.resource(L3Passthrough).create({ metadata: { ...where, name: "host" }, spec: { hostsession } }, { signal });
-  await eventually(async () => expect(await routesOf(fabric.netns, "2001:db8:20::2", "-6")).toContain("proto bgp"));
+test("the prefix of the host reaches the fabric", async () => {
+  await eventually(async () => expect(await route(fabric, "2001:db8:20::2", "-6")).toContain("proto bgp"));
 });
 
 test("an internal neighbor learns EVPN routes with the VTEP that announced them", async () => {
