@@ -2,25 +2,15 @@ import { namespaceIdentity } from "../../hostnet/namespaces.ts";
 import type { Runnable } from "../../kube/controller/controller.ts";
 import type { Log } from "../../kube/log.ts";
 import { sleep } from "../../util/sleep.ts";
-import { ENOUGH, judge, keyOf, observe, type PairId, type PairStates, type ProbeResult, retain, type Verdict } from "./pairs.ts";
-import {
-  answeredTrainsSince,
-  lossOf,
-  lossPercents,
-  observeTrains,
-  percentOf,
-  requiredSize,
-  SMALLER,
-  type Trains,
-  trainsSince,
-  vtepPairs,
-} from "./datagrams.ts";
+import { keyOf, observe, type PairId, type PairStates, retain } from "./pairs.ts";
+import { lossPercents, observeTrains, requiredSize, SMALLER, type Trains, vtepPairs } from "./datagrams.ts";
 import { choosePairs, type FramePair, type PairChoice, SMALL_FRAME } from "./pair-choice.ts";
 import { peersOf } from "./peers.ts";
+import { NOTHING_PROBED, type ProbeReport, probeReport } from "./probe-report.ts";
 import { macOf, ProbeRoutes } from "./probe-routes.ts";
 import { ProbeSocket } from "./probe-socket.ts";
 import { overlayReachable, overlayReport } from "./report-overlay.ts";
-import { isComplete, planTick, DOUBT_MS, SLOTS, TICK_MS } from "./tick.ts";
+import { planTick, SLOTS, TICK_MS } from "./tick.ts";
 
 export interface LocalVni {
   readonly vni: number;
@@ -51,24 +41,6 @@ export interface ProbeInputs {
   readonly lacking: ReadonlyMap<number, readonly number[]>;
   /** The router MAC of a VTEP in an L3VNI, as FRR knows it. */
   readonly routerMac: (vni: number, vtep: string) => string | undefined;
-}
-
-export interface ProbedPair {
-  readonly node: string;
-  readonly where: ProbeResult["where"];
-  readonly size: number;
-  readonly verdict: Verdict;
-}
-
-/** What the probes of this node have found. */
-export interface ProbeReport {
-  readonly pairs: readonly ProbedPair[];
-  /** The VNIs in which FRR lacks the EVPN routes of a node, by node. */
-  readonly lacking: ReadonlyMap<string, readonly number[]>;
-  /** Percent, by node, for paths that lose some datagrams. */
-  readonly loss: ReadonlyMap<string, number>;
-  /** The largest datagram that passes, by node, where the required size does not. */
-  readonly largest: ReadonlyMap<string, { readonly required: number; readonly passes: number | undefined }>;
 }
 
 const REFRESH_MS = 5_000;
@@ -130,39 +102,17 @@ export class OverlayProber implements Runnable {
   /** Undefined until it is known what to probe. */
   get report(): ProbeReport | undefined {
     const inputs = this.#inputs;
-    if (!inputs) return this.#observed ? { pairs: [], lacking: new Map(), loss: new Map(), largest: new Map() } : undefined;
-    const now = performance.now();
-    const liveSince = (peer: number) => this.#liveSince.get(peer);
-    const required = requiredSize(inputs);
-    const pairs = this.#allPairs(inputs);
-    const wantedSince = (pair: PairId) => this.#wanted.get(keyOf(pair)) ?? now;
-    const path = (peer: number, since: number) => answeredTrainsSince(this.#trains, peer, since);
-    const judged = pairs.flatMap(({ peer, where, size }) => {
-      const node = inputs.peers.get(peer)?.node;
-      if (node === undefined) return [];
-      const verdict = judge(this.#states, { peer, where, size }, { now, wantedSince, liveSince, path });
-      const early = verdict.state === "failing" && !isComplete({ peer, where, size }, verdict.since, pairs, this.#states, now);
-      return [{ node, where, size, verdict: early ? { state: "ok" as const } : verdict }];
-    });
-    const loss = new Map<string, number>();
-    const largest = new Map<string, { required: number; passes: number | undefined }>();
-    for (const peer of this.#vtepPeers(inputs)) {
-      const node = inputs.peers.get(peer)?.node;
-      if (node === undefined) continue;
-      const lost = lossOf(this.#trains, peer);
-      if (lost && this.#knowsLoss(inputs, lost.since, now)) loss.set(node, this.#loss.get(peer) ?? percentOf(lost));
-      const passes = SMALLER.find((size) => this.#states.get(keyOf({ peer, where: "udp", size }))?.losses === 0);
-      largest.set(node, { required, passes });
-    }
-    return { pairs: judged, lacking: lackingByNode(inputs), loss, largest };
-  }
-
-  /** Whether all paths were measured since one began to lose packets. */
-  #knowsLoss(inputs: ProbeInputs, since: number, now: number): boolean {
-    if (now - since >= DOUBT_MS) return true;
-    return this.#vtepPeers(inputs).every((peer) => {
-      const { lost, sent } = trainsSince(this.#trains, peer, since);
-      return lossOf(this.#trains, peer) !== undefined || sent >= (lost === 0 || lost === sent ? ENOUGH : 2 * ENOUGH);
+    if (!inputs) return this.#observed ? NOTHING_PROBED : undefined;
+    return probeReport({
+      inputs,
+      pairs: this.#allPairs(inputs),
+      vtepPeers: this.#vtepPeers(inputs),
+      states: this.#states,
+      trains: this.#trains,
+      loss: this.#loss,
+      wanted: this.#wanted,
+      liveSince: this.#liveSince,
+      now: performance.now(),
     });
   }
 
@@ -284,15 +234,4 @@ export class OverlayProber implements Runnable {
     this.#printed = printed;
     this.#options.onChange();
   }
-}
-
-function lackingByNode({ peers, lacking }: ProbeInputs): Map<string, number[]> {
-  const byNode = new Map<string, number[]>();
-  for (const [vni, absent] of lacking) {
-    for (const peer of absent) {
-      const node = peers.get(peer)?.node;
-      if (node !== undefined) byNode.set(node, [...(byNode.get(node) ?? []), vni]);
-    }
-  }
-  return byNode;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { ProbedPair } from "./prober.ts";
+import type { ProbedPair } from "./probe-report.ts";
 import { overlayReachable, overlayReport } from "./report-overlay.ts";
 
 const VERDICTS = {

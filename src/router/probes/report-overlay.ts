@@ -1,5 +1,5 @@
 import type { ConditionReport } from "../../kube/status/conditions.ts";
-import type { ProbedPair, ProbeReport } from "./prober.ts";
+import type { ProbedPair, ProbeReport } from "./probe-report.ts";
 import { printRanges } from "./overlay-map.ts";
 
 /** Reasons of `status.overlay.failing[]`. */
