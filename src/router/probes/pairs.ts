@@ -180,7 +180,21 @@ function seriesOf(states: PairStates, peer: number): [string, Series][] {
   return [...states].filter(([key]) => key.startsWith(`${peer} `));
 }
 
-/** Pairs that are no longer probed say nothing, and would be kept for ever. */
-export function retain(states: PairStates, keys: ReadonlySet<string>): PairStates {
-  return new Map([...states].filter(([key]) => keys.has(key)));
+/** Pairs that are no longer probed say nothing, and would be kept for ever. Lost datagrams and pings still help to judge the other pairs of their peer. */
+export function retain(states: PairStates, keys: ReadonlySet<string>, now: number): PairStates {
+  return new Map(
+    [...states].filter(([key, series]) => keys.has(key) || (isOfVtep(key) && series.losses > 0 && now - series.at <= STALE_MS)),
+  );
+}
+
+/** Of peers whose turn begins: what their datagrams lost on another occasion is no fault now. */
+export function forgetLosses(states: PairStates, peers: readonly number[]): PairStates {
+  const isOfThem = new Set(peers.map(String));
+  return new Map(
+    [...states].filter(([key, { losses }]) => losses === 0 || !isOfVtep(key) || !isOfThem.has(key.slice(0, key.indexOf(" ")))),
+  );
+}
+
+function isOfVtep(key: string): boolean {
+  return / (?:ping|udp) /.test(key);
 }

@@ -2,10 +2,9 @@ import { namespaceIdentity } from "../../hostnet/namespaces.ts";
 import type { Runnable } from "../../kube/controller/controller.ts";
 import type { Log } from "../../kube/log.ts";
 import { sleep } from "../../util/sleep.ts";
-import { keyOf, observe, type PairId, type PairStates, retain } from "./pairs.ts";
-import { lossPercents, observeTrains, requiredSize, SMALLER, type Trains, vtepPairs } from "./datagrams.ts";
+import { forgetLosses, keyOf, observe, type PairId, type PairStates, retain } from "./pairs.ts";
+import { forgetTrains, lossPercents, observeTrains, requiredSize, SMALLER, type Trains, vtepPairs } from "./datagrams.ts";
 import { choosePairs, type FramePair, type PairChoice, SMALL_FRAME } from "./pair-choice.ts";
-import { peersOf } from "./peers.ts";
 import { NOTHING_PROBED, type ProbeReport, probeReport } from "./probe-report.ts";
 import { macOf, ProbeRoutes } from "./probe-routes.ts";
 import { ProbeSocket } from "./probe-socket.ts";
@@ -106,7 +105,7 @@ export class OverlayProber implements Runnable {
     return probeReport({
       inputs,
       pairs: this.#allPairs(inputs),
-      vtepPeers: this.#vtepPeers(inputs),
+      vtepPeers: this.#vteps,
       states: this.#states,
       trains: this.#trains,
       loss: this.#loss,
@@ -176,8 +175,15 @@ export class OverlayProber implements Runnable {
     await this.#routes.prepare(inputs, this.#pairs, signal);
     const now = performance.now();
     const slot = this.#tick % SLOTS;
-    const vtepPeers = this.#vtepPeers(inputs);
-    const plan = planTick({ inputs, pairs: this.#pairs, vtepPeers, states: this.#states, trains: this.#trains, slot, now });
+    const plan = planTick({
+      inputs,
+      pairs: this.#pairs,
+      vtepPeers: this.#vteps,
+      states: this.#states,
+      trains: this.#trains,
+      slot,
+      now,
+    });
     const vtepOf = (peer: number) => inputs.peers.get(peer)?.vtep;
     const lines = plan.frames.map(({ peer, vni }) => {
       const mac = macOf(inputs, vni, peer).replaceAll(":", "");
@@ -185,7 +191,7 @@ export class OverlayProber implements Runnable {
     });
     for (const { peer, size } of plan.datagrams) lines.push((round) => `datagram ${round} ${peer} ${vtepOf(peer)} ${size}`);
     for (const peer of plan.pings) lines.push((round) => `ping ${round} ${peer} ${vtepOf(peer)}`);
-    if (slot === 0) this.#forget(inputs);
+    if (slot === 0) this.#forget(inputs, now);
     void this.#socket.round(lines, now, WAIT_MS, signal).then((results) => {
       this.#states = observe(this.#states, results);
       this.#trains = observeTrains(this.#trains, results, now);
@@ -198,9 +204,16 @@ export class OverlayProber implements Runnable {
     return this.#choice?.pairs ?? [];
   }
 
+  get #vteps(): readonly number[] {
+    return this.#choice?.vteps ?? [];
+  }
+
   #choose(): void {
     const turn = Math.floor(this.#tick / (SLOTS * TURN_INTERVALS));
-    this.#choice = this.#inputs && choosePairs(this.#inputs, turn, this.#choice, this.#states);
+    const before = new Set(this.#vteps);
+    this.#choice = this.#inputs && choosePairs(this.#inputs, turn, this.#choice, { states: this.#states, trains: this.#trains });
+    const begun = this.#vteps.filter((peer) => !before.has(peer));
+    if (begun.length > 0) this.#states = forgetLosses(this.#states, begun);
     const all = this.#inputs ? this.#allPairs(this.#inputs).map(keyOf) : [];
     const missing = all.filter((key) => !this.#states.has(key));
     this.#wanted = new Map(missing.map((key) => [key, this.#wanted.get(key) ?? performance.now()]));
@@ -208,21 +221,13 @@ export class OverlayProber implements Runnable {
 
   #allPairs(inputs: ProbeInputs): PairId[] {
     const required = requiredSize(inputs);
-    return [...this.#pairs, ...this.#vtepPeers(inputs).flatMap((peer) => vtepPairs(peer, required))];
+    return [...this.#pairs, ...this.#vteps.flatMap((peer) => vtepPairs(peer, required))];
   }
 
-  #vtepPeers({ index, peers }: ProbeInputs): number[] {
-    return peersOf(index, [index, ...peers.keys()], 0, 0);
-  }
-
-  #forget(inputs: ProbeInputs): void {
-    const peers = this.#vtepPeers(inputs);
-    const keys = [...this.#pairs.map(keyOf), ...peers.flatMap((peer) => vtepPairs(peer, requiredSize(inputs)).map(keyOf))];
-    for (const peer of peers) for (const size of SMALLER) keys.push(keyOf({ peer, where: "udp", size }));
-    const suspects = [...this.#states].filter(([key, { losses }]) => losses > 0 && / (?:ping|udp) /.test(key)).map(([key]) => key);
-    this.#states = retain(this.#states, new Set([...keys, ...suspects]));
-    const probed = new Set([...peers, ...this.#pairs.map(({ peer }) => peer)]);
-    this.#trains = new Map([...this.#trains].filter(([peer]) => probed.has(peer)));
+  #forget(inputs: ProbeInputs, now: number): void {
+    const smaller = this.#vteps.flatMap((peer) => SMALLER.map((size) => keyOf({ peer, where: "udp", size })));
+    this.#states = retain(this.#states, new Set([...this.#allPairs(inputs).map(keyOf), ...smaller]), now);
+    this.#trains = forgetTrains(this.#trains, now);
   }
 
   #noteChange(): void {
