@@ -100,7 +100,7 @@ class Agent {
     this.vnis = vnis;
     this.#firstTurn = turn;
     const peers = new Map(members.filter((index) => index !== own).map((index) => [index, undefined]));
-    this.#inputs = { index: own, vnis, peers, members: new Map(vnis.map(({ vni }) => [vni, members])) };
+    this.#inputs = { index: own, vnis, peers, members: new Map(vnis.map(({ vni }) => [vni, members])), lacking: new Map() };
     this.#choice = choosePairs(this.#inputs, turn, undefined, { states: this.#states, trains: this.#trains });
     this.#observe(
       this.#pairs.map((pair) => ({ peer: pair.peer, where: pair.where, size: pair.size, at: 0, answered: true })),

@@ -52,7 +52,15 @@ export function explainOverlay(inputs: OverlayInputs): HealthStatement[] {
 }
 
 /** From the lowest layer: what is built on it fails with it. */
-const LAYERS = ["NoPath", "NoAnswer", "Loss", "TooLarge", "NoEVPNRoute", "NoAnswerInVNI"] as const satisfies readonly Path["reason"][];
+const LAYERS = [
+  "NoPath",
+  "NoAnswer",
+  "Loss",
+  "TooLarge",
+  "NoEVPNRoute",
+  "NoRouterMAC",
+  "NoAnswerInVNI",
+] as const satisfies readonly Path["reason"][];
 
 /** By the other end, what one of both ends reports. */
 function failingEnds({ namespace, reader }: Pick<OverlayInputs, "namespace" | "reader">, node: string): Map<string, Path[]> {
@@ -117,6 +125,7 @@ function messageOf(node: string, ends: ReadonlyMap<string, readonly Path[]>): st
 function sentenceOf(reason: Path["reason"], { vnis = "?", message }: Path, between: string): string {
   if (reason === "NoAnswerInVNI") return `VNI ${vnis}: frames do not arrive ${between}; the underlay carries small packets`;
   if (reason === "NoEVPNRoute") return `VNI ${vnis}: EVPN routes do not pass ${between}`;
+  if (reason === "NoRouterMAC") return `VNI ${vnis}: FRR knows no router MAC ${between}, so that packets of the VRF do not pass`;
   if (reason === "NoPath") return `No answer on the underlay ${between}, not even to pings`;
   if (reason === "NoAnswer") return `No probe is answered ${between}, although pings are and the agents are alive`;
   return `${message} (${between})`;
@@ -134,6 +143,12 @@ function fixOf(node: string, reason: Path["reason"], paths: readonly Path[]): Fi
     return {
       text: `check whether the switches filter EVPN routes from or to ${node}, and the route targets of the VNIs`,
       command: `vtysh -N plumbline-router -c "show evpn vni ${vni ?? "VNI"}"`,
+    };
+  }
+  if (reason === "NoRouterMAC") {
+    return {
+      text: `check on ${node} whether the switches filter prefixes of the VRF, and whether FRR has the router MACs of its routes`,
+      command: `vtysh -N plumbline-router -c "show evpn rmac vni ${vni ?? "VNI"}"`,
     };
   }
   if (reason === "NoPath") return { text: "check routes and links between the VTEPs", command: "ip -n perouter route" };

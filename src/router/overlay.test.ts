@@ -2,7 +2,9 @@ import { expect, test } from "vitest";
 import { absentVteps, lackingRoutes } from "./overlay.ts";
 import type { LocalVni, ProbePeer } from "./probes/prober.ts";
 
+const SAME = 7;
 const vni = (number: number, type: "L2" | "L3"): LocalVni => ({
+  ...(type === "L3" && { imports: SAME }),
   vni: number,
   type,
   bridge: `br-pe-${number}`,
@@ -24,10 +26,12 @@ const inputs = {
   ]),
   peers: new Map([peer(2), peer(3), peer(4, false)]),
   isConnected: true,
+  exportsOf: (): number | undefined => undefined,
+  routerMac: (): string | undefined => undefined,
 };
-const afterRounds = (rounds: number, vteps: ReadonlyMap<number, readonly string[]>) => {
+const afterRounds = (rounds: number, vteps: ReadonlyMap<number, readonly string[]>, more: Partial<typeof inputs> = {}) => {
   let absent: ReturnType<typeof absentVteps> = new Map();
-  for (let round = 0; round < rounds; round++) absent = absentVteps(inputs, vteps, absent);
+  for (let round = 0; round < rounds; round++) absent = absentVteps({ ...inputs, ...more }, vteps, absent);
   return absent;
 };
 
@@ -62,4 +66,19 @@ test("every VTEP of 500 nodes with 1000 VNIs may be missing", () => {
   const indexes = Array.from({ length: 500 }, (_, index) => index);
   const absent = new Map(vnis.flatMap((number) => indexes.map((index) => [`${index} ${number}`, 3] as const)));
   expect(lackingRoutes(absent)).toEqual(new Map(vnis.map((number) => [number, indexes])));
+});
+
+const complete = new Map([110, 111].map((number) => [number, ["100.65.0.2", "100.65.0.3"]] as const));
+
+test("the router MAC of a node that announces prefixes is reported as missing in an L3VNI", () => {
+  expect(lackingRoutes(afterRounds(2, complete, { exportsOf: () => SAME }))).toEqual(new Map());
+  expect(lackingRoutes(afterRounds(3, complete, { exportsOf: () => SAME }))).toEqual(new Map([[200, [2]]]));
+  expect(lackingRoutes(afterRounds(3, complete, { exportsOf: () => SAME, routerMac: () => "02:00:00:00:00:02" }))).toEqual(new Map());
+});
+
+test("no router MAC is expected of a node that announces no prefix, or not with route targets that this node imports", () => {
+  expect(lackingRoutes(afterRounds(3, complete))).toEqual(new Map());
+  expect(lackingRoutes(afterRounds(3, complete, { exportsOf: () => SAME + 1 }))).toEqual(new Map());
+  const vnis = inputs.vnis.map(({ imports: _, ...one }) => one);
+  expect(lackingRoutes(afterRounds(3, complete, { exportsOf: () => SAME, vnis }))).toEqual(new Map());
 });

@@ -9,7 +9,7 @@ import { sharedKey } from "../kube/members/shared-key.ts";
 import type { SigningKey } from "../kube/members/signing-key.ts";
 import type { LiveVni } from "./vnis.ts";
 import { parseOverlayMap } from "./probes/overlay-map.ts";
-import { type LocalVni, OverlayProber, type ProbeInputs, type ProbePeer } from "./probes/prober.ts";
+import { type ExportsOf, type LocalVni, OverlayProber, type ProbeInputs, type ProbePeer } from "./probes/prober.ts";
 import { STALE_MS } from "./probes/pairs.ts";
 import { overlayReport } from "./probes/report-overlay.ts";
 import { routerOverlayPaths, routerProbesDropped } from "./metrics.ts";
@@ -69,7 +69,7 @@ export class Overlay implements Runnable {
       log,
       onChange: () => overlay.onChange(),
       onDropped: (reason, count) => routerProbesDropped.inc({ reason }, count),
-      observe: async (signal) => {
+      observe: async (exportsOf, signal) => {
         const published = members.get(`${namespace}/${membersName}`);
         const live = router.vnis;
         if (!published || live.length === 0) return undefined;
@@ -78,10 +78,10 @@ export class Overlay implements Runnable {
         const isConnected = overlay.isConnected();
         const isDue = performance.now() - this.#countedAt >= COUNT_MS;
         if (isDue) this.#countedAt = performance.now();
-        this.#absent = inputs ? absentVteps({ ...inputs, isConnected }, observed.vteps, this.#absent, isDue ? 1 : 0) : new Map();
+        this.#absent = inputs ? absentVteps({ ...inputs, isConnected, exportsOf }, observed.vteps, this.#absent, isDue ? 1 : 0) : new Map();
         if (!inputs) return undefined;
         await this.#repairFlooding(inputs, observed, overlay, signal);
-        return { ...inputs, lacking: lackingRoutes(this.#absent) };
+        return { ...inputs, lacking: lackingRoutes(this.#absent), exports: isConnected ? announced(live) : new Map() };
       },
     });
   }
@@ -118,9 +118,17 @@ export class Overlay implements Runnable {
 /** How often in a row FRR lacked the VTEP of a node, by `INDEX VNI`. */
 type AbsentVteps = ReadonlyMap<string, number>;
 
-/** Compares the nodes that have an L2 VNI applied with those that FRR knows for it. FRR does not list them for an L3 VNI. */
+interface Expected extends Pick<ProbeInputs, "index" | "vnis" | "members" | "peers" | "routerMac"> {
+  readonly isConnected: boolean;
+  readonly exportsOf: ExportsOf;
+}
+
+/**
+ * Compares the nodes that have a VNI applied with those that FRR knows for it. In an L3 VNI these are the nodes that say with their answers that they announce
+ * prefixes, with the route targets that this node imports: without a prefix a node has no router MAC.
+ */
 export function absentVteps(
-  { index, vnis, members, peers, isConnected }: Pick<ProbeInputs, "index" | "vnis" | "members" | "peers"> & { isConnected: boolean },
+  { index, vnis, members, peers, isConnected, routerMac, exportsOf }: Expected,
   vteps: ReadonlyMap<number, readonly string[]>,
   before: AbsentVteps,
   step: 0 | 1 = 1,
@@ -128,16 +136,25 @@ export function absentVteps(
   const absent = new Map<string, number>();
   // Without a session there are no routes; after it is up again they take a moment.
   if (!isConnected) return absent;
-  for (const { vni, type } of vnis) {
+  for (const { vni, type, imports } of vnis) {
     const known = new Set(vteps.get(vni));
-    for (const other of type === "L2" ? (members.get(vni) ?? []) : []) {
+    const isAbsent = (other: number, { vtep }: ProbePeer) => {
+      if (type === "L2") return !known.has(vtep);
+      return imports !== undefined && exportsOf(vni, other) === imports && routerMac(vni, vtep) === undefined;
+    };
+    for (const other of members.get(vni) ?? []) {
       const peer = peers.get(other);
-      if (other === index || !peer?.isLive || known.has(peer.vtep)) continue;
+      if (other === index || !peer?.isLive || !isAbsent(other, peer)) continue;
       const key = `${other} ${vni}`;
       absent.set(key, (before.get(key) ?? 0) + step);
     }
   }
   return absent;
+}
+
+/** By L3VNI in which this node announces prefixes. */
+function announced(live: readonly LiveVni[]): Map<number, number> {
+  return new Map(live.flatMap(({ vni, routes }) => (routes?.hasPrefixes === true ? [[vni, routes.exports] as const] : [])));
 }
 
 /** The node indexes by VNI. */
@@ -187,7 +204,7 @@ class PairKeys {
   }
 }
 
-type OverlayPeers = Omit<ProbeInputs, "lacking">;
+type OverlayPeers = Omit<ProbeInputs, "lacking" | "exports">;
 
 /** What this node has to probe; undefined while it has no VNI, or no index yet. */
 function probeInputs({ node, live, links, members, routerMacs, keys }: OverlayObservation): OverlayPeers | undefined {
@@ -219,12 +236,13 @@ function vtepOf(live: readonly LiveVni[]): string | undefined {
 
 /** Without those whose links are missing: VNIsUp says so. */
 function localVnis(live: readonly LiveVni[], have: Links): LocalVni[] {
-  return live.flatMap(({ vni, type, links }) => {
+  return live.flatMap(({ vni, type, links, routes }) => {
     const vxlan = links.find((link) => link.type === "vxlan");
     const bridge = vxlan?.master === undefined ? undefined : have.get(vxlan.master);
     if (!vxlan || !bridge) return [];
     const devices = `${bridge.index} ${have.get(vxlan.name)?.index}`;
-    return [{ vni, type, bridge: bridge.name, vxlan: vxlan.name, devices, mtu: bridge.mtu }];
+    const imports = routes?.importsOwn === true ? { imports: routes.exports } : {};
+    return [{ vni, type, bridge: bridge.name, vxlan: vxlan.name, devices, mtu: bridge.mtu, ...imports }];
   });
 }
 

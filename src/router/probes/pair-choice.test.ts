@@ -13,6 +13,7 @@ const inputsOf = (count: number) => {
     vnis,
     members: new Map(vnis.map(({ vni }) => [vni, indexes])),
     peers: new Map(indexes.slice(1).map((at) => [at, at])),
+    lacking: new Map<number, number[]>(),
   };
 };
 const inputs = inputsOf(12);
@@ -47,6 +48,16 @@ test("a pair that lost its last probe is probed after its turn until it is answe
   expect(kept.pairs).toHaveLength(7);
   expect(has(kept, rotated)).toBe(true);
   expect(has(choose(inputs, 2, kept, probed(lost, rotated, 2_000, true)), rotated)).toBe(false);
+});
+
+test("a pair is probed after its turn while the router MAC of the peer is missing", () => {
+  if (!rotated) throw new Error("no pair rotates");
+  const l3 = vnis.map((vni) => Object.assign({}, vni, { type: "L3" as const }));
+  const lacking = new Map([[rotated.where, [rotated.peer]]]);
+  const later = (from: typeof inputs) => choose(from, 2, choose(from, 1, first));
+  expect(has(later({ ...inputs, vnis: l3, lacking }), rotated)).toBe(true);
+  expect(has(later({ ...inputs, vnis: l3 }), rotated)).toBe(false);
+  expect(has(later({ ...inputs, lacking }), rotated)).toBe(false);
 });
 
 test("a pair is not probed any more when the node leaves the VNI", () => {

@@ -30,7 +30,7 @@ interface Observed {
   readonly trains: Trains;
 }
 
-type ChoiceInputs = Pick<ProbeInputs, "index" | "vnis" | "members"> & { readonly peers: ReadonlyMap<number, unknown> };
+type ChoiceInputs = Pick<ProbeInputs, "index" | "vnis" | "members" | "lacking"> & { readonly peers: ReadonlyMap<number, unknown> };
 
 /** The pairs to probe. A pair whose turn ends while it is a suspect stays until it is answered: else its failure would be forgotten. */
 export function choosePairs(inputs: ChoiceInputs, turn: number, before: PairChoice | undefined, observed: Observed): PairChoice {
@@ -42,7 +42,10 @@ export function choosePairs(inputs: ChoiceInputs, turn: number, before: PairChoi
   const kept = earlierFirst(before?.pairs, before?.due).flatMap((pair): FramePair[] => {
     const vni = vnis.get(pair.where);
     const isMember = inputs.peers.has(pair.peer) && inputs.members.get(pair.where)?.includes(pair.peer);
-    return vni && isMember && !chosen.has(nameOf(pair)) && suspectSince(observed.states, pair) !== undefined ? [{ ...pair, vni }] : [];
+    // Only its answers tell whether the router MAC of a peer is still missing.
+    const isLacking = vni?.type === "L3" && inputs.lacking.get(pair.where)?.includes(pair.peer);
+    const isKept = isLacking || suspectSince(observed.states, pair) !== undefined;
+    return vni && isMember && isKept && !chosen.has(nameOf(pair)) ? [{ ...pair, vni }] : [];
   });
   const dueVteps = isSame ? before.dueVteps : peersOf(inputs.index, [inputs.index, ...inputs.peers.keys()], 0, turn);
   const keptVteps = earlierFirst(before?.vteps, before?.dueVteps).filter(

@@ -13,6 +13,7 @@ export interface ProbedPair {
 /** What the probes of this node have found. */
 export interface ProbeReport {
   readonly pairs: readonly ProbedPair[];
+  readonly l3: ReadonlySet<number>;
   /** The VNIs in which FRR lacks the EVPN routes of a node, by node. */
   readonly lacking: ReadonlyMap<string, readonly number[]>;
   /** Percent, by node, for paths that lose some datagrams. */
@@ -21,7 +22,7 @@ export interface ProbeReport {
   readonly largest: ReadonlyMap<string, { readonly required: number; readonly passes: number | undefined }>;
 }
 
-export const NOTHING_PROBED: ProbeReport = { pairs: [], lacking: new Map(), loss: new Map(), largest: new Map() };
+export const NOTHING_PROBED: ProbeReport = { pairs: [], l3: new Set(), lacking: new Map(), loss: new Map(), largest: new Map() };
 
 interface Observations {
   readonly inputs: ProbeInputs;
@@ -61,7 +62,8 @@ export function probeReport(observed: Observations): ProbeReport {
     const passes = SMALLER.find((size) => states.get(keyOf({ peer, where: "udp", size }))?.losses === 0);
     largest.set(node, { required, passes });
   }
-  return { pairs: judged, lacking: lackingByNode(inputs), loss, largest };
+  const l3 = new Set(inputs.vnis.flatMap(({ vni, type }) => (type === "L3" ? [vni] : [])));
+  return { pairs: judged, l3, lacking: lackingByNode(inputs), loss, largest };
 }
 
 /** Whether all paths were measured since one began to lose packets. */

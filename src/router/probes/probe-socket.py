@@ -3,20 +3,21 @@
 #
 # In: `self INDEX VTEP`, `peer INDEX KEY`, `forget INDEX`, `vni DEVICE VNI MAC`, `drop DEVICE`, `route DEVICE INDEX` and `unroute DEVICE INDEX` (whether an
 # answer to this peer goes to it alone), `lacks DEVICE INDEX` and `has DEVICE INDEX` (whether FRR lacks the EVPN routes of this peer, which an answer tells it),
+# `exports DEVICE TARGETS` and `silent DEVICE` (whether this node announces prefixes in the L3VNI, which an answer tells),
 # `frame ROUND INDEX DEVICE MAC SIZE`, `datagram ROUND INDEX VTEP SIZE`, `ping ROUND INDEX VTEP`, `end ROUND`.
-# Out: `ready`, `answered ROUND INDEX WHERE SIZE FLAGS` (1: the peer lacks our EVPN routes), `lost ROUND INDEX WHERE SIZE`, `failed ROUND INDEX WHERE SIZE ERROR`,
+# Out: `ready`, `answered ROUND INDEX WHERE SIZE FLAGS TARGETS` (1: the peer lacks our EVPN routes; 0: it announces no prefix in the VNI), `lost ROUND INDEX WHERE SIZE`, `failed ROUND INDEX WHERE SIZE ERROR`,
 # `ended ROUND`, `unrouted DEVICE INDEX` for a request without a route for its answer, `deaf ERROR` without a socket for datagrams, and each second
 # `dropped REASON NUMBER` for what was not answered. WHERE is a VNI, `udp` or `ping`.
 import hmac, os, select, socket, struct, sys, time
 
 ETHERTYPE, OUTGOING, PORT = 0x88B5, 4, 47890
-# magic, what, flags, VNI, sender, receiver, round, number, then padding and 16 bytes of HMAC.
+# magic, what, flags, targets, VNI, sender, receiver, round, number, then padding and 16 bytes of HMAC.
 HEAD = struct.Struct("!4sBBHIIIQQ")
 MAGIC, REQUEST, REPLY, LACKS_ROUTE = b"PLMB", 1, 2, 1
 SEAL, LEAST = 16, HEAD.size + 16
 MOST_PER_SECOND = 2000
 own, vtep = 0, ""
-peers, vnis, macs, routes, lacking, waiting = {}, {}, {}, set(), set(), {}
+peers, vnis, macs, routes, lacking, exporting, waiting = {}, {}, {}, set(), set(), {}, {}
 unrouted, served, second, dropped = set(), {}, 0.0, {}
 udp, tried, refused, pings = None, 0.0, 0, {}
 
@@ -29,8 +30,8 @@ def drop(reason):
 def seal(key, body):
     return hmac.digest(key, body, "sha256")[:SEAL]
 
-def message(key, what, vni, receiver, round_, number, size, flags=0):
-    body = HEAD.pack(MAGIC, what, flags, 0, vni, own, receiver, round_, number)
+def message(key, what, vni, receiver, round_, number, size, flags=0, targets=0):
+    body = HEAD.pack(MAGIC, what, flags, targets, vni, own, receiver, round_, number)
     body += bytes(max(0, size - len(body) - SEAL))
     return body + seal(key, body)
 
@@ -38,29 +39,29 @@ def parse(data):
     # Short frames arrive padded to the least size of Ethernet, so a message is never shorter than that.
     if len(data) < LEAST or data[:4] != MAGIC:
         return drop("malformed")
-    _, what, flags, _, vni, sender, receiver, round_, number = HEAD.unpack_from(data)
+    _, what, flags, targets, vni, sender, receiver, round_, number = HEAD.unpack_from(data)
     key = peers.get(sender)
     if key is None or receiver != own:
         return drop("stranger")
     if not hmac.compare_digest(data[-SEAL:], seal(key, data[:-SEAL])):
         return drop("forged")
-    return what, flags, vni, sender, round_, number, key
+    return what, flags, targets, vni, sender, round_, number, key
 
 def allowed(sender):
     served[sender] = served.get(sender, 0) + 1
     return served[sender] <= MOST_PER_SECOND or drop("rate")
 
-def answered(sender, where, round_, number, size, flags=0):
+def answered(sender, where, round_, number, size, flags=0, targets=0):
     sent = waiting.get(round_, {}).pop((sender, where, size), None)
     if sent != number:
         return drop("unexpected")
-    say("answered", round_, sender, where, size, flags)
+    say("answered", round_, sender, where, size, flags, targets)
 
 def take_frame(frame, device):
     found = parse(frame[14:])
     if not found:
         return
-    what, flags, vni, sender, round_, number, key = found
+    what, flags, targets, vni, sender, round_, number, key = found
     if vnis.get(device) != vni:
         return drop("wrong-vni")
     if what == REQUEST and allowed(sender):
@@ -69,18 +70,18 @@ def take_frame(frame, device):
             return unrouted.add((device, sender))
         try:
             flags = LACKS_ROUTE if (device, sender) in lacking else 0
-            body = message(key, REPLY, vni, sender, round_, number, len(frame) - 14, flags)
+            body = message(key, REPLY, vni, sender, round_, number, len(frame) - 14, flags, exporting.get(device, 0))
             wire.sendto(frame[6:12] + macs[device] + frame[12:14] + body, (device, 0))
         except OSError:
             drop("not-sent")
     elif what == REPLY:
-        answered(sender, vni, round_, number, len(frame) - 14, flags)
+        answered(sender, vni, round_, number, len(frame) - 14, flags, targets)
 
 def take_datagram(data, source):
     found = parse(data)
     if not found:
         return
-    what, _, vni, sender, round_, number, key = found
+    what, _, _, vni, sender, round_, number, key = found
     if what == REQUEST and allowed(sender):
         try:
             udp.sendto(message(key, REPLY, vni, sender, round_, number, len(data)), source)
@@ -180,12 +181,17 @@ def obey(verb, *args):
     elif verb == "drop":
         vnis.pop(args[0], None)
         macs.pop(args[0], None)
+        exporting.pop(args[0], None)
         for known in (routes, lacking):
             known.difference_update([one for one in known if one[0] == args[0]])
     elif verb in ("route", "unroute"):
         (routes.add if verb == "route" else routes.discard)((args[0], int(args[1])))
     elif verb in ("lacks", "has"):
         (lacking.add if verb == "lacks" else lacking.discard)((args[0], int(args[1])))
+    elif verb == "exports":
+        exporting[args[0]] = int(args[1])
+    elif verb == "silent":
+        exporting.pop(args[0], None)
     elif verb == "ping":
         ping(int(args[0]), int(args[1]), args[2])
     elif verb == "self":

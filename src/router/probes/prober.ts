@@ -2,7 +2,7 @@ import { namespaceIdentity } from "../../hostnet/namespaces.ts";
 import type { Runnable } from "../../kube/controller/controller.ts";
 import type { Log } from "../../kube/log.ts";
 import { sleep } from "../../util/sleep.ts";
-import { forgetLosses, keyOf, observe, type PairId, type PairStates, retain } from "./pairs.ts";
+import { exportsOf, forgetLosses, keyOf, observe, type PairId, type PairStates, retain } from "./pairs.ts";
 import { forgetTrains, lossPercents, observeTrains, requiredSize, SMALLER, type Trains, vtepPairs } from "./datagrams.ts";
 import { choosePairs, type FramePair, type PairChoice, SMALL_FRAME } from "./pair-choice.ts";
 import { NOTHING_PROBED, type ProbeReport, probeReport } from "./probe-report.ts";
@@ -19,6 +19,8 @@ export interface LocalVni {
   /** Changes when the bridge or the VXLAN device is recreated: our entries are gone with the old one. */
   readonly devices: string;
   readonly mtu: number;
+  /** The fingerprint of the route targets that an L3VNI both exports and imports. */
+  readonly imports?: number;
 }
 
 export interface ProbePeer {
@@ -36,8 +38,10 @@ export interface ProbeInputs {
   readonly peers: ReadonlyMap<number, ProbePeer>;
   /** The node indexes that have a VNI applied, by VNI. */
   readonly members: ReadonlyMap<number, readonly number[]>;
-  /** The peers whose EVPN routes FRR should have and does not, by VNI. */
+  /** The peers whose EVPN routes FRR should have and does not, by VNI: in an L3VNI their router MAC. */
   readonly lacking: ReadonlyMap<number, readonly number[]>;
+  /** The fingerprint of the route targets with which this node announces prefixes, by L3VNI: peers should have its router MAC. */
+  readonly exports: ReadonlyMap<number, number>;
   /** The router MAC of a VTEP in an L3VNI, as FRR knows it. */
   readonly routerMac: (vni: number, vtep: string) => string | undefined;
 }
@@ -54,11 +58,14 @@ export interface Pair {
   readonly vni: LocalVni;
 }
 
+/** With which route targets a peer says that it announces prefixes in an L3VNI; undefined while it says nothing. */
+export type ExportsOf = (vni: number, peer: number) => number | undefined;
+
 export interface ProberOptions {
   readonly netns: string;
   readonly log: Log;
   /** What there is to probe now; undefined while there is nothing. */
-  observe(signal: AbortSignal): Promise<ProbeInputs | undefined>;
+  observe(exportsOf: ExportsOf, signal: AbortSignal): Promise<ProbeInputs | undefined>;
   /** A pair has begun to fail, to work, or to be unknown. */
   onChange(): void;
   /** Received probes that were not answered. */
@@ -160,13 +167,17 @@ export class OverlayProber implements Runnable {
     if (performance.now() < this.#refreshAt) return;
     this.#refreshAt = performance.now() + REFRESH_MS;
     try {
-      this.#inputs = await this.#options.observe(signal);
+      const now = performance.now();
+      const exports: ExportsOf = (where, peer) => exportsOf(this.#states, { peer, where, size: SMALL_FRAME }, now);
+      this.#inputs = await this.#options.observe(exports, signal);
       this.#observed = true;
       const live = [...(this.#inputs?.peers ?? [])].filter(([, { isLive }]) => isLive);
       this.#liveSince = new Map(live.map(([peer]) => [peer, this.#liveSince.get(peer) ?? performance.now()]));
     } catch (error) {
       // While FRR or the kernel does not answer, what was known before is probed.
       if (!signal.aborted) this.#options.log.warn({ error }, "cannot read what to probe");
+      // What FRR announces is not known then.
+      if (this.#inputs) this.#inputs = { ...this.#inputs, exports: new Map() };
     }
   }
 

@@ -3,7 +3,7 @@ import type { ProbedPair, ProbeReport } from "./probe-report.ts";
 import { printRanges } from "./overlay-map.ts";
 
 /** Reasons of `status.overlay.failing[]`. */
-type OverlayReason = "NoAnswerInVNI" | "NoEVPNRoute" | "NoPath" | "NoAnswer" | "TooLarge" | "Loss";
+type OverlayReason = "NoAnswerInVNI" | "NoEVPNRoute" | "NoRouterMAC" | "NoPath" | "NoAnswer" | "TooLarge" | "Loss";
 
 interface FailingPath {
   readonly node: string;
@@ -28,16 +28,14 @@ export interface OverlayReport {
 const INNER = 22;
 
 /** One entry for each node and reason, with all its VNIs: a dead node must not fill the status. */
-export function overlayReport({ pairs, lacking, loss, largest }: ProbeReport): OverlayReport {
+export function overlayReport({ pairs, l3, lacking, loss, largest }: ProbeReport): OverlayReport {
   const failing: FailingPath[] = [];
-  for (const [node, vnis] of lacking) {
-    failing.push(unrouted(node, vnis, (text) => `VNI ${text}: FRR has no VTEP of ${node}, its EVPN routes do not arrive`));
-  }
+  for (const [node, vnis] of lacking) failing.push(...lackingHere(node, vnis, l3));
   const nodes = [...new Set(pairs.map(({ node }) => node))].sort();
   for (const node of nodes) {
     const own = pairs.filter((pair) => pair.node === node);
-    const paths = failingPaths(node, own, largest.get(node));
-    failing.push(...paths.filter(({ reason }) => reason !== "NoEVPNRoute" || !lacking.has(node)));
+    const known = new Set(failing.flatMap((path) => (path.node === node ? [path.reason] : [])));
+    failing.push(...failingPaths(node, own, largest.get(node), l3).filter(({ reason }) => !known.has(reason)));
   }
   for (const [node, percent] of loss) {
     // A path that fails entirely has its own entry.
@@ -54,6 +52,7 @@ function failingPaths(
   node: string,
   pairs: readonly ProbedPair[],
   size: { required: number; passes: number | undefined } | undefined,
+  l3: ReadonlySet<number>,
 ): FailingPath[] {
   const bad = pairs.filter(({ verdict }) => verdict.state === "failing");
   const why = (reason: string) => bad.filter(({ verdict }) => verdict.state === "failing" && verdict.why === reason);
@@ -67,13 +66,7 @@ function failingPaths(
       },
     ];
   const vnis = vnisOf(why("answersElsewhere"));
-  const paths: FailingPath[] = [];
-  const there = vnisOf(why("lacksRoute"));
-  if (there.length > 0) {
-    paths.push(
-      unrouted(node, there, (text) => `VNI ${text}: ${node} has no VTEP of this node, EVPN routes of this node do not arrive there`),
-    );
-  }
+  const paths = lackingThere(node, vnisOf(why("lacksRoute")), l3);
   if (vnis.length > 0) {
     const text = printRanges(vnis);
     const all = pairs.filter(({ where }) => typeof where === "number").length === vnis.length;
@@ -96,9 +89,30 @@ function vnisOf(pairs: readonly ProbedPair[]): number[] {
   return pairs.flatMap(({ where }) => (typeof where === "number" ? [where] : [])).sort((a, b) => a - b);
 }
 
-function unrouted(node: string, unsorted: readonly number[], messageOf: (vnis: string) => string): FailingPath {
-  const vnis = printRanges(unsorted.toSorted((a, b) => a - b));
-  return { node, reason: "NoEVPNRoute", vnis, message: messageOf(vnis) };
+function lackingHere(node: string, vnis: readonly number[], l3: ReadonlySet<number>): FailingPath[] {
+  return unrouted(node, vnis, l3, {
+    NoEVPNRoute: `FRR has no VTEP of ${node}, its EVPN routes do not arrive`,
+    NoRouterMAC: `FRR has no router MAC of ${node}, although it announces prefixes: packets of the VRF do not find it`,
+  });
+}
+
+function lackingThere(node: string, vnis: readonly number[], l3: ReadonlySet<number>): FailingPath[] {
+  return unrouted(node, vnis, l3, {
+    NoEVPNRoute: `${node} has no VTEP of this node, EVPN routes of this node do not arrive there`,
+    NoRouterMAC: `${node} has no router MAC of this node: packets of the VRF do not find the way here`,
+  });
+}
+
+function unrouted(
+  node: string,
+  unsorted: readonly number[],
+  l3: ReadonlySet<number>,
+  texts: Readonly<Record<"NoEVPNRoute" | "NoRouterMAC", string>>,
+): FailingPath[] {
+  return (["NoEVPNRoute", "NoRouterMAC"] as const).flatMap((reason) => {
+    const vnis = printRanges(unsorted.filter((vni) => l3.has(vni) === (reason === "NoRouterMAC")).toSorted((a, b) => a - b));
+    return vnis === "" ? [] : [{ node, reason, vnis, message: `VNI ${vnis}: ${texts[reason]}` }];
+  });
 }
 
 export function overlayReachable(report: OverlayReport | undefined): ConditionReport {
