@@ -9,7 +9,8 @@ import { sharedKey } from "../kube/members/shared-key.ts";
 import type { SigningKey } from "../kube/members/signing-key.ts";
 import type { LiveVni } from "./vnis.ts";
 import { parseOverlayMap } from "./probes/overlay-map.ts";
-import { type ExportsOf, type LocalVni, OverlayProber, type ProbeInputs, type ProbePeer } from "./probes/prober.ts";
+import { type AbsentVteps, absentVteps, lackingRoutes } from "./absent-vteps.ts";
+import { type LocalVni, OverlayProber, type ProbeInputs, type ProbePeer } from "./probes/prober.ts";
 import { STALE_MS } from "./probes/pairs.ts";
 import { overlayReport } from "./probes/report-overlay.ts";
 import { routerOverlayPaths, routerProbesDropped } from "./metrics.ts";
@@ -30,8 +31,6 @@ interface RouterObservation {
   readonly vteps: ReadonlyMap<number, readonly string[]>;
 }
 
-/** A joining node publishes its VNIs a moment before its routes arrive; a restarted FRR learns them again. */
-const ABSENT_OBSERVATIONS = 3;
 /** Changes of links are observed at once, and count only after that long. */
 const COUNT_MS = 4_000;
 const FLOOD_REPAIR_MS = 60_000;
@@ -115,62 +114,9 @@ export class Overlay implements Runnable {
   }
 }
 
-/** How often in a row FRR lacked the VTEP of a node, by `INDEX VNI`. */
-type AbsentVteps = ReadonlyMap<string, number>;
-
-interface Expected extends Pick<ProbeInputs, "index" | "vnis" | "members" | "peers" | "routerMac"> {
-  readonly isConnected: boolean;
-  readonly exportsOf: ExportsOf;
-}
-
-/**
- * Compares the nodes that have a VNI applied with those that FRR knows for it. In an L3 VNI these are the nodes that say with their answers that they announce
- * prefixes, with the route targets that this node imports: without a prefix a node has no router MAC.
- */
-export function absentVteps(
-  { index, vnis, members, peers, isConnected, routerMac, exportsOf }: Expected,
-  vteps: ReadonlyMap<number, readonly string[]>,
-  before: AbsentVteps,
-  step: 0 | 1 = 1,
-): AbsentVteps {
-  const absent = new Map<string, number>();
-  // Without a session there are no routes; after it is up again they take a moment.
-  if (!isConnected) return absent;
-  for (const { vni, type, imports } of vnis) {
-    const known = new Set(vteps.get(vni));
-    const isAbsent = (other: number, { vtep }: ProbePeer) => {
-      if (type === "L2") return !known.has(vtep);
-      return imports !== undefined && exportsOf(vni, other) === imports && routerMac(vni, vtep) === undefined;
-    };
-    for (const other of members.get(vni) ?? []) {
-      const peer = peers.get(other);
-      if (other === index || !peer?.isLive || !isAbsent(other, peer)) continue;
-      const key = `${other} ${vni}`;
-      absent.set(key, (before.get(key) ?? 0) + step);
-    }
-  }
-  return absent;
-}
-
 /** By L3VNI in which this node announces prefixes. */
 function announced(live: readonly LiveVni[]): Map<number, number> {
   return new Map(live.flatMap(({ vni, routes }) => (routes?.hasPrefixes === true ? [[vni, routes.exports] as const] : [])));
-}
-
-/** The node indexes by VNI. */
-export function lackingRoutes(absent: AbsentVteps): Map<number, number[]> {
-  // Those that are about to be reported are in the same report: one node alone would look like its fault.
-  const isDue = absent.values().some((count) => count >= ABSENT_OBSERVATIONS);
-  const least = isDue ? ABSENT_OBSERVATIONS - 1 : Infinity;
-  const lacking = new Map<number, number[]>();
-  for (const [key, count] of absent) {
-    const [index = NaN, vni = NaN] = key.split(" ").map(Number);
-    if (count < least) continue;
-    const nodes = lacking.get(vni);
-    if (nodes) nodes.push(index);
-    else lacking.set(vni, [index]);
-  }
-  return lacking;
 }
 
 interface OverlayObservation extends RouterObservation {

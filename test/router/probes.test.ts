@@ -9,7 +9,8 @@ import { sharedKey } from "../../src/kube/members/shared-key.ts";
 import type { SigningKey } from "../../src/kube/members/signing-key.ts";
 import { OverlayProber, type LocalVni, type ProbePeer } from "../../src/router/probes/prober.ts";
 import { overlayReport, type OverlayReport } from "../../src/router/probes/report-overlay.ts";
-import { absentVteps, lackingRoutes, repairFloodEntries } from "../../src/router/overlay.ts";
+import { absentVteps, lackingRoutes } from "../../src/router/absent-vteps.ts";
+import { repairFloodEntries } from "../../src/router/overlay.ts";
 import { createNamespaces, ip, type TestNamespaces } from "../support/namespaces.ts";
 
 const VNIS = [110, 111];

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { absentVteps, lackingRoutes } from "./overlay.ts";
+import { absentVteps, lackingRoutes } from "./absent-vteps.ts";
 import type { LocalVni, ProbePeer } from "./probes/prober.ts";
 
 const SAME = 7;
