@@ -11,6 +11,11 @@ const byFailingNode: Index<RouterNodeConfigurationStatus> = {
   of: ({ status }) => [...new Set((status?.overlay?.failing ?? []).map(({ node }) => node))],
 };
 
+const byUnobservedNode: Index<RouterNodeConfigurationStatus> = {
+  kind: RouterNodeConfigurationStatus,
+  of: ({ status }) => status?.overlay?.unobserved ?? [],
+};
+
 function overlayComponent(node: string): Component {
   return { kind: "Overlay", name: node, node };
 }
@@ -33,9 +38,10 @@ export function explainOverlay(inputs: OverlayInputs): HealthStatement[] {
   if (!status.overlay) return [];
   const base = { component: overlayComponent(node), domain: "router" as const };
   const ends = failingEnds(inputs, node);
-  if (ends.size === 0) return [{ ...base, health: "Healthy", dependencies }];
+  if (ends.size === 0) return [{ ...base, ...explainUnobserved(inputs) }];
   const condition = status.conditions?.find(({ type }) => type === "OverlayReachable");
-  const since = condition?.status === "False" ? condition.lastTransitionTime : undefined;
+  const reported = condition?.status === "False" ? condition.lastTransitionTime : undefined;
+  const since = [...ends.values()].flatMap((paths) => paths.flatMap((path) => path.since ?? [])).sort()[0] ?? reported;
   const found = { ...base, ...(since !== undefined && { since }) };
   const own = evidence(inputs, node);
   const worse = [...ends.keys()].filter((other) => moreAgainst(evidence(inputs, other), own) > 0);
@@ -49,6 +55,37 @@ export function explainOverlay(inputs: OverlayInputs): HealthStatement[] {
   const suspects = isCertain ? [node] : [node, ...ends.keys()];
   const message = messageOf(node, ends);
   return [{ ...found, health, reason: lowest, message, dependencies, fix: fixOf(joinFirst(suspects, 5), lowest, paths) }];
+}
+
+/** Paths that nobody observes may work or not. Of both ends the one with more such paths is named, as for failing ones. */
+function explainUnobserved(inputs: OverlayInputs): Omit<HealthStatement, "component" | "domain"> {
+  const { node, status, dependencies } = inputs;
+  const ends = unobservedEnds(inputs, node);
+  const worse = [...ends].filter((other) => {
+    const count = unobservedEnds(inputs, other).size;
+    return count > ends.size || (count === ends.size && other < node);
+  });
+  const own = [...ends].filter((other) => !worse.includes(other)).sort();
+  const others = worse.map((other): Dependency => ({ component: overlayComponent(other), as: "part" }));
+  if (own.length === 0) return { health: "Healthy", dependencies: [...dependencies, ...others] };
+  const condition = status.conditions?.find(({ type }) => type === "OverlayReachable");
+  const since = condition?.status === "Unknown" ? condition.lastTransitionTime : undefined;
+  return {
+    health: "Unknown",
+    reason: "NotObserved",
+    message: `Some paths between ${node} and ${joinFirst(own, 5)} have not been observed for a minute, although the agents are alive`,
+    dependencies,
+    ...(since !== undefined && { since }),
+    fix: {
+      text: `allow UDP port 47890 between the VTEPs, and check on ${node} whether another program has this port`,
+      command: "ip netns exec perouter ss -lun",
+    },
+  };
+}
+
+function unobservedEnds({ namespace, reader }: Pick<OverlayInputs, "namespace" | "reader">, node: string): Set<string> {
+  const own = reader.get(RouterNodeConfigurationStatus, `${namespace}/${node}`)?.status?.overlay?.unobserved ?? [];
+  return new Set([...own, ...reader.by(byUnobservedNode, node).map(({ metadata }) => metadata.name)]);
 }
 
 /** From the lowest layer: what is built on it fails with it. */

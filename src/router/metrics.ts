@@ -30,7 +30,7 @@ export const routerFrrRestarts = counter("router_frr_restarts_total", "Times FRR
 export const routerWatchRestarts = counter("router_link_watch_restarts_total", "Restarts of the watch on kernel links.");
 export const routerOverlayPaths = gauge(
   "router_overlay_paths",
-  "Paths from this node to other nodes that are probed, in each VNI and on the underlay. `state` is ok, failing or unknown.",
+  "Paths from this node to other nodes: one for each VNI and node, and two for datagrams of each probed VTEP. `state` is ok, failing or unknown (not observed, or not yet).",
   "state",
 );
 const routerForeignObjects = gauge(

@@ -1,4 +1,5 @@
 import { ConfigMap } from "../api/core/config-map.ts";
+import { metaTime } from "../api/time.ts";
 import { run } from "../hostnet/run.ts";
 import type { Links } from "../hostnet/snapshot.ts";
 import type { Runnable } from "../kube/controller/controller.ts";
@@ -12,9 +13,9 @@ import { parseOverlayMap } from "./probes/overlay-map.ts";
 import { type AbsentVteps, absentVteps, lackingRoutes } from "./absent-vteps.ts";
 import { type LocalVni, OverlayProber, type ProbeInputs, type ProbePeer } from "./probes/prober.ts";
 import { STALE_MS } from "./probes/pairs.ts";
-import { overlayReport } from "./probes/report-overlay.ts";
+import { type OverlayReport, overlayReport } from "./probes/report-overlay.ts";
 import { routerOverlayPaths, routerProbesDropped } from "./metrics.ts";
-import type { OverlayState } from "./report.ts";
+import { type OverlayState, pathKey } from "./overlay-status.ts";
 
 export interface OverlayOptions {
   readonly systemNamespace: string;
@@ -57,6 +58,7 @@ export class Overlay implements Runnable {
   #countedAt = -Infinity;
   #repairAt = 0;
   readonly #startedAt = performance.now();
+  #since: OverlayState["since"] = new Map();
 
   constructor(overlay: OverlayParts) {
     const { manager, log, node, router, systemNamespace: namespace, signingKey } = overlay;
@@ -104,14 +106,23 @@ export class Overlay implements Runnable {
   state(): OverlayState {
     const found = this.#prober.report;
     const report = found && overlayReport(found);
-    const { probed = 0, failing = [], unknown = 0 } = report ?? {};
-    routerOverlayPaths.set({ state: "failing" }, failing.length);
-    routerOverlayPaths.set({ state: "unknown" }, unknown);
-    routerOverlayPaths.set({ state: "ok" }, Math.max(0, probed - unknown - failing.length));
-    const isOpen = !report || (failing.length === 0 && unknown + report.pending > 0);
+    const { failing = [], paths = { ok: 0, failing: 0, unknown: 0 } } = report ?? {};
+    for (const [state, count] of Object.entries(paths)) routerOverlayPaths.set({ state }, count);
+    this.#since = timesOf(failing, this.#since);
+    const isOpen = !report || (failing.length === 0 && report.unknown + report.pending > 0);
     const isStarting = isOpen && performance.now() - this.#startedAt < STALE_MS;
-    return { vtep: vtepOf(this.#router.vnis), report, isStarting };
+    return { vtep: vtepOf(this.#router.vnis), report, since: this.#since, isStarting };
   }
+}
+
+/** Since when the paths fail. */
+function timesOf(failing: OverlayReport["failing"], before: OverlayState["since"]): OverlayState["since"] {
+  const now = performance.now();
+  const times = failing.map((path) => {
+    const key = pathKey(path);
+    return [key, before.get(key) ?? metaTime(new Date(Date.now() - (now - (path.since ?? now))))] as const;
+  });
+  return new Map(times);
 }
 
 /** By L3VNI in which this node announces prefixes. */

@@ -90,6 +90,7 @@ const failingPath = s.object(
     }),
     vnis: s.optional(s.string({ doc: "The VNIs that fail, as ranges.", maxLength: 1024 })),
     message: s.string({ doc: "What passes and what does not.", maxLength: 1024 }),
+    since: s.optional(s.time({ doc: "Since when it fails: the first lost probe, as far as this is known." })),
   },
   { doc: "A path to another node that does not work." },
 );
@@ -104,6 +105,12 @@ const overlay = s.object(
       }),
     ),
     failing: s.optional(s.list(failingPath, { doc: "Paths that do not work, the first 64.", maxItems: 64 })),
+    unobserved: s.optional(
+      s.list(s.string({ doc: "A node.", maxLength: 253 }), {
+        doc: "Nodes whose agents are alive, and to which some paths have not been observed for a minute: they may work or not. The first 64.",
+        maxItems: 64,
+      }),
+    ),
   },
   { doc: "What the probes of this node through the overlay found." },
 );
@@ -163,7 +170,7 @@ export const RouterNodeConfigurationStatus = defineKind({
       ),
       conditions: s.optional(
         s.conditions({
-          doc: "Ready: everything that selects this node is applied. Degraded: something failed, the rest works. SessionsEstablished: every BGP session is up. VNIsUp: every VNI that is applied is up in FRR and in the kernel. OverlayReachable: every probed path to another node carries traffic. DataPathClear: nothing of others can keep packets from the router's interfaces. Unknown when the agent has stopped reporting.",
+          doc: "Ready: everything that selects this node is applied. Degraded: something failed, the rest works. SessionsEstablished: every BGP session is up. VNIsUp: every VNI that is applied is up in FRR and in the kernel, and not all of its probed paths fail. OverlayReachable: every probed path to another node carries traffic. DataPathClear: nothing of others can keep packets from the router's interfaces. Unknown when the agent has stopped reporting.",
         }),
       ),
       failedResources: s.optional(

@@ -19,7 +19,7 @@ export const INTERVAL_MS = 10_000;
 export const STALE_MS = 3 * INTERVAL_MS;
 
 /** An agent that restarts is alive a while before it answers; longer than an agent may be silent. */
-const UNANSWERED_MS = 2 * STALE_MS;
+export const UNANSWERED_MS = 2 * STALE_MS;
 /** So many datagrams say something of a path. */
 export const ENOUGH = 20;
 /** How unlikely a row of losses must be on a path that loses packets anyway: there are hundreds of pairs, and a row may begin each second. */

@@ -1,5 +1,5 @@
 import { answeredTrainsSince, lossOf, percentOf, requiredSize, SMALLER, type Trains, trainsSince } from "./datagrams.ts";
-import { ENOUGH, judge, keyOf, type PairId, type PairStates, type ProbeResult, type Verdict } from "./pairs.ts";
+import { ENOUGH, judge, keyOf, type PairId, type PairStates, type ProbeResult, UNANSWERED_MS, type Verdict } from "./pairs.ts";
 import type { ProbeInputs } from "./prober.ts";
 import { DOUBT_MS, isComplete } from "./tick.ts";
 
@@ -16,13 +16,22 @@ export interface ProbeReport {
   readonly l3: ReadonlySet<number>;
   /** The VNIs in which FRR lacks the EVPN routes of a node, by node. */
   readonly lacking: ReadonlyMap<string, readonly number[]>;
+  /** Nodes with paths that have not been observed for a minute, although their agents are alive. */
+  readonly unobserved: readonly string[];
   /** Percent, by node, for paths that lose some datagrams. */
   readonly loss: ReadonlyMap<string, number>;
   /** The largest datagram that passes, by node, where the required size does not. */
   readonly largest: ReadonlyMap<string, { readonly required: number; readonly passes: number | undefined }>;
 }
 
-export const NOTHING_PROBED: ProbeReport = { pairs: [], l3: new Set(), lacking: new Map(), loss: new Map(), largest: new Map() };
+export const NOTHING_PROBED: ProbeReport = {
+  pairs: [],
+  l3: new Set(),
+  lacking: new Map(),
+  unobserved: [],
+  loss: new Map(),
+  largest: new Map(),
+};
 
 interface Observations {
   readonly inputs: ProbeInputs;
@@ -45,10 +54,14 @@ export function probeReport(observed: Observations): ProbeReport {
   const liveSince = (peer: number) => observed.liveSince.get(peer);
   const wantedSince = (pair: PairId) => observed.wanted.get(keyOf(pair)) ?? now;
   const path = (peer: number, since: number) => answeredTrainsSince(trains, peer, since);
+  const unobserved = new Set<string>();
   const judged = pairs.flatMap(({ peer, where, size }) => {
     const node = inputs.peers.get(peer)?.node;
     if (node === undefined) return [];
     const verdict = judge(states, { peer, where, size }, { now, wantedSince, liveSince, path });
+    // An agent that restarts is back before.
+    const silentSince = verdict.state === "unknown" ? Math.max(verdict.since, liveSince(peer) ?? Infinity) : Infinity;
+    if (now - silentSince > UNANSWERED_MS) unobserved.add(node);
     const early = verdict.state === "failing" && !isComplete({ peer, where, size }, verdict.since, pairs, states, now);
     return [{ node, where, size, verdict: early ? { state: "ok" as const } : verdict }];
   });
@@ -63,7 +76,7 @@ export function probeReport(observed: Observations): ProbeReport {
     largest.set(node, { required, passes });
   }
   const l3 = new Set(inputs.vnis.flatMap(({ vni, type }) => (type === "L3" ? [vni] : [])));
-  return { pairs: judged, l3, lacking: lackingByNode(inputs), loss, largest };
+  return { pairs: judged, l3, lacking: lackingByNode(inputs), unobserved: [...unobserved].sort(), loss, largest };
 }
 
 /** Whether all paths were measured since one began to lose packets. */

@@ -245,7 +245,14 @@ export class OverlayProber implements Runnable {
     const report = this.report && overlayReport(this.report);
     // Which nodes are probed changes every turn.
     const { status, message } = overlayReachable(report);
-    const printed = JSON.stringify([status, message, report?.failing, (report?.reached ?? 0) > 0]);
+    const printed = JSON.stringify([
+      status,
+      message,
+      report?.failing.map((path) => path.message),
+      report?.unobserved,
+      report?.deadVnis,
+      (report?.reached ?? 0) > 0,
+    ]);
     if (printed === this.#printed) return;
     this.#printed = printed;
     this.#options.onChange();
