@@ -4,6 +4,7 @@ import { truncateLine } from "../kube/status/limits.ts";
 import { overlayReachable, type OverlayReport } from "./probes/report-overlay.ts";
 
 type Status = NonNullable<RouterNodeConfigurationStatus["status"]>;
+type FailingStatus = NonNullable<NonNullable<Status["overlay"]>["failing"]>[number];
 
 /** What the probes found; `report` is undefined before the first. */
 export interface OverlayState {
@@ -46,20 +47,24 @@ export function probedVnis(overlay: Pick<OverlayState, "report"> | undefined, be
 export function overlayStatus({ vtep, report, since }: OverlayState, before: Status["overlay"]): NonNullable<Status["overlay"]> {
   // Also across a restart of the agent.
   const known = new Map((before?.failing ?? []).map((path) => [pathKey(path), path.since]));
-  const failing = (report?.failing ?? []).slice(0, MOST_PATHS).map(({ since: _, vnis, message, ...path }) => {
-    const time = known.get(pathKey(path)) ?? since.get(pathKey(path));
-    return {
-      ...path,
-      ...(vnis !== undefined && { vnis: truncateLine(vnis, LONGEST.path) }),
-      message: truncateLine(message, LONGEST.path),
-      ...(time !== undefined && { since: time }),
-    };
-  });
+  const failing = (report?.failing ?? [])
+    .slice(0, MOST_PATHS)
+    .map((path) => failingStatus(path, known.get(pathKey(path)) ?? since.get(pathKey(path))));
   const unobserved = (report?.unobserved ?? []).slice(0, MOST_PATHS);
   return {
     ...(vtep !== undefined && { vtep }),
     ...(report && { probed: report.probed, reached: report.reached }),
     ...(failing.length > 0 && { failing }),
     ...(unobserved.length > 0 && { unobserved }),
+  };
+}
+
+function failingStatus({ node, reason, vnis, message }: OverlayReport["failing"][number], since: string | undefined): FailingStatus {
+  return {
+    node,
+    reason,
+    ...(vnis !== undefined && { vnis: truncateLine(vnis, LONGEST.path) }),
+    message: truncateLine(message, LONGEST.path),
+    ...(since !== undefined && { since }),
   };
 }

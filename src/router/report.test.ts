@@ -77,6 +77,7 @@ test("a restarted agent keeps what was reported of the overlay until it has prob
   expect(reachable({ ...good, unavailable: "gone" }, undefined, starting, before)).toMatchObject({ reason: "RouterUnavailable" });
 });
 
+const vnisUp = (...args: Parameters<typeof report>) => report(...args).conditions.find(({ type }) => type === "VNIsUp");
 const lossy = { node: "node2", reason: "Loss", message: "30 % loss on the underlay to node2" } as const;
 
 test("a failing path keeps its time, also when the agent restarts", () => {
@@ -97,15 +98,14 @@ test("ranges of very many VNIs are cut to what the API accepts", () => {
 });
 
 test("VNIsUp is False if no probed path of a VNI works, and stays so while a restarted agent has not probed", () => {
-  const up = (...args: Parameters<typeof report>) => report(...args).conditions.find(({ type }) => type === "VNIsUp");
   const frr = { sessions: [], vnis: [vni(110, "Up"), vni(111, "Up")] };
   const dead = { type: "VNIsUp", status: "False", reason: "NoPathWorks", message: "VNI 110: no path to another node works" } as const;
-  expect(up(good, frr, probes({ deadVnis: "110" }))).toEqual(dead);
-  expect(up(good, frr, probes({}))).toMatchObject({ status: "True" });
+  expect(vnisUp(good, frr, probes({ deadVnis: "110" }))).toEqual(dead);
+  expect(vnisUp(good, frr, probes({}))).toMatchObject({ status: "True" });
   const before: Status = { conditions: [{ ...dead, lastTransitionTime: now }] };
-  expect(up(good, frr, { ...probes({}), isStarting: true }, before)).toEqual(dead);
-  expect(up(good, frr, probes({}), before)).toMatchObject({ status: "True" });
-  expect(up(good, { ...frr, vnis: [vni(110, "Up"), vni(111, "Down", "down in FRR")] }, probes({ deadVnis: "110" }))).toMatchObject({
+  expect(vnisUp(good, frr, { ...probes({}), isStarting: true }, before)).toEqual(dead);
+  expect(vnisUp(good, frr, probes({}), before)).toMatchObject({ status: "True" });
+  expect(vnisUp(good, { ...frr, vnis: [vni(110, "Up"), vni(111, "Down", "down in FRR")] }, probes({ deadVnis: "110" }))).toMatchObject({
     status: "False",
     reason: "VNIsDown",
     message: "1 of 2 VNIs not up: 111 is Down (down in FRR); VNI 110: no path to another node works",

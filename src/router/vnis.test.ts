@@ -67,9 +67,10 @@ test.each([
   });
 });
 
+const exportsOf = (exportRTs: string[]) =>
+  routesOf({ l2vnis: [shop], l3vnis: [l3vni("red", { vni: 100, vrf: "red", exportRTs })] })?.exports ?? 0;
+
 test("nodes tell by a fingerprint whether they export with the same route targets", () => {
-  const exportsOf = (exportRTs: string[]) =>
-    routesOf({ l2vnis: [shop], l3vnis: [l3vni("red", { vni: 100, vrf: "red", exportRTs })] })?.exports ?? 0;
   expect(exportsOf(["65000:1", "65000:2"])).toBe(exportsOf(["65000:2", "65000:1"]));
   expect(exportsOf(["65000:1"])).not.toBe(exportsOf(["65000:2"]));
   for (const targets of [[], ["65000:1"]]) expect(exportsOf(targets)).toBeGreaterThan(0);

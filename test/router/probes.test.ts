@@ -159,8 +159,8 @@ function proberOf(index: number, netns: string): OverlayProber {
           : [[other, { node: `node${other}`, vtep: vtep(other), key: sharedKey(own, key.publicKey, "probe"), isLive: true }]],
       );
       const members = new Map(VNIS.map((vni) => [vni, keys.map((_, at) => at)]));
-      const routerMac = (_vni: number, at: string) => routerMacs[index]?.get(at);
-      const inputs = { index, vtep: vtep(index), vnis, peers: new Map(peers), members, routerMac };
+      const macOf = (_vni: number, at: string) => routerMacs[index]?.get(at);
+      const inputs = { index, vtep: vtep(index), vnis, peers: new Map(peers), members, routerMac: macOf };
       const vteps = new Map(VNIS.map((vni) => [vni, keys.map((_, at) => vtep(at))]));
       absent[index] = absentVteps({ ...inputs, isConnected: true, exportsOf }, vteps, absent[index] ?? new Map());
       return {
@@ -307,14 +307,15 @@ describe("probes of three nodes with two VNIs", () => {
   });
 });
 
-describe("probes of three nodes with an L3VNI", () => {
-  const routerMac = (index: number) => `02:00:00:00:01:0${index}`;
-  const leadTo = (index: number, other: number, at: string) => {
-    const entry = ["fdb", "replace", routerMac(other), "dev", "vni111"];
-    bridge(nodes[index]?.netns ?? "", ...entry, "dst", at, "self", "static");
-    bridge(nodes[index]?.netns ?? "", ...entry, "master", "static");
-  };
+const routerMac = (index: number) => `02:00:00:00:01:0${index}`;
 
+const leadTo = (index: number, other: number, at: string) => {
+  const entry = ["fdb", "replace", routerMac(other), "dev", "vni111"];
+  bridge(nodes[index]?.netns ?? "", ...entry, "dst", at, "self", "static");
+  bridge(nodes[index]?.netns ?? "", ...entry, "master", "static");
+};
+
+describe("probes of three nodes with an L3VNI", () => {
   beforeEach(() => {
     announcing = new Map([[111, [0, 1, 2]]]);
     const macs = new Map(keys.map((_, index) => [vtep(index), routerMac(index)]));

@@ -206,11 +206,11 @@ test("a node whose turn begins has lost no datagram yet", () => {
   expect(keysOf(forgetLosses(lostAndAnswered, [2]))).toEqual(["2 udp 1522", "2 110 64", "3 udp 100"]);
 });
 
-test("a peer announces prefixes if its last probe was answered lately, and said so", () => {
+test("a peer announces prefixes if its last probe was answered lately, and says so", () => {
   const pair = { peer: 2, where: 300, size: 64 };
-  const said = observe(new Map(), [{ ...pair, at: 1_000, answered: true, exports: 7 }]);
-  expect(exportsOf(said, pair, 31_000)).toBe(7);
-  expect(exportsOf(said, pair, 31_001)).toBeUndefined();
-  expect(exportsOf(observe(said, [{ ...pair, at: 2_000, answered: false }]), pair, 2_000)).toBeUndefined();
-  expect(exportsOf(observe(said, [{ ...pair, at: 2_000, answered: true }]), pair, 2_000)).toBeUndefined();
+  const heard = observe(new Map(), [{ ...pair, at: 1_000, answered: true, exports: 7 }]);
+  expect(exportsOf(heard, pair, 31_000)).toBe(7);
+  expect(exportsOf(heard, pair, 31_001)).toBeUndefined();
+  expect(exportsOf(observe(heard, [{ ...pair, at: 2_000, answered: false }]), pair, 2_000)).toBeUndefined();
+  expect(exportsOf(observe(heard, [{ ...pair, at: 2_000, answered: true }]), pair, 2_000)).toBeUndefined();
 });

@@ -111,14 +111,16 @@ test("paths are counted one by one, not by entries of the report", () => {
   expect(overlayReport({ ...NOTHING, pairs, loss: new Map([["b", 30]]) }).paths).toEqual({ ok: 2, failing: 4, unknown: 2 });
 });
 
+const failed = (node: string, where: number, since: number, why: "noPath" | "answersElsewhere" = "answersElsewhere"): ProbedPair => ({
+  node,
+  where,
+  size: 64,
+  verdict: { state: "failing", since, why },
+});
+const deadVnis = (pairs: ProbedPair[], lacking = NOTHING.lacking) => overlayReport({ ...NOTHING, pairs, lacking }).deadVnis;
+
 test("a failing path says since when: since the first lost probe of its VNIs", () => {
-  const at = (node: string, where: number, since: number): ProbedPair => ({
-    node,
-    where,
-    size: 64,
-    verdict: { state: "failing", since, why: "answersElsewhere" },
-  });
-  const { failing } = overlayReport({ ...NOTHING, pairs: [at("a", 110, 7_000), at("a", 111, 5_000), at("b", 110, 9_000)] });
+  const { failing } = overlayReport({ ...NOTHING, pairs: [failed("a", 110, 7_000), failed("a", 111, 5_000), failed("b", 110, 9_000)] });
   expect(failing.map(({ node, since }) => [node, since])).toEqual([
     ["a", 5_000],
     ["b", 9_000],
@@ -126,22 +128,15 @@ test("a failing path says since when: since the first lost probe of its VNIs", (
 });
 
 test("a VNI is dead if all of its probed paths fail", () => {
-  const of = (pairs: ProbedPair[], lacking = NOTHING.lacking) => overlayReport({ ...NOTHING, pairs, lacking }).deadVnis;
-  expect(of([pair("a", "failing"), pair("b", "failing"), pair("a", "failing", 111), pair("b", "ok", 111)])).toBe("110");
-  expect(of([pair("a", "failing"), pair("b", "pending")])).toBe("");
-  expect(of([pair("a", "failing"), pair("b", "unknown")])).toBe("");
-  expect(of([pair("a", "ok"), pair("b", "failing")], new Map([["a", [110]]]))).toBe("110");
-  expect(of([udp("a", 100, "failing"), udp("b", 100, "failing")])).toBe("");
+  expect(deadVnis([pair("a", "failing"), pair("b", "failing"), pair("a", "failing", 111), pair("b", "ok", 111)])).toBe("110");
+  expect(deadVnis([pair("a", "failing"), pair("b", "pending")])).toBe("");
+  expect(deadVnis([pair("a", "failing"), pair("b", "unknown")])).toBe("");
+  expect(deadVnis([pair("a", "ok"), pair("b", "failing")], new Map([["a", [110]]]))).toBe("110");
+  expect(deadVnis([udp("a", 100, "failing"), udp("b", 100, "failing")])).toBe("");
 });
 
 test("the only other node is gone: that is no fault of the VNI", () => {
-  const gone = (node: string, why: "noPath" | "answersElsewhere"): ProbedPair => ({
-    node,
-    where: 110,
-    size: 64,
-    verdict: { state: "failing", since: 0, why },
-  });
-  expect(overlayReport({ ...NOTHING, pairs: [gone("a", "noPath")] }).deadVnis).toBe("");
-  expect(overlayReport({ ...NOTHING, pairs: [gone("a", "answersElsewhere")] }).deadVnis).toBe("110");
-  expect(overlayReport({ ...NOTHING, pairs: [gone("a", "noPath"), gone("b", "noPath")] }).deadVnis).toBe("110");
+  expect(overlayReport({ ...NOTHING, pairs: [failed("a", 110, 0, "noPath")] }).deadVnis).toBe("");
+  expect(overlayReport({ ...NOTHING, pairs: [failed("a", 110, 0)] }).deadVnis).toBe("110");
+  expect(overlayReport({ ...NOTHING, pairs: [failed("a", 110, 0, "noPath"), failed("b", 110, 0, "noPath")] }).deadVnis).toBe("110");
 });

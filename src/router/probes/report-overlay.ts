@@ -76,6 +76,10 @@ function countPaths({ pairs, lacking, loss }: ProbeReport): OverlayReport["paths
   return { ok, failing: bad.length + others.length, unknown: rest.length - ok };
 }
 
+function isGone({ verdict }: ProbedPair): boolean {
+  return verdict.state === "failing" && (verdict.why === "noPath" || verdict.why === "noAnswer");
+}
+
 function isLacking({ node, where }: ProbedPair, lacking: ProbeReport["lacking"]): boolean {
   return typeof where === "number" && (lacking.get(node)?.includes(where) ?? false);
 }
@@ -83,7 +87,6 @@ function isLacking({ node, where }: ProbedPair, lacking: ProbeReport["lacking"])
 /** One other node that is gone makes no VNI fail: there is nobody to reach. */
 function deadVnis({ pairs, lacking }: ProbeReport): number[] {
   const dead = [...Map.groupBy(pairs, ({ where }) => where)].flatMap(([where, probed]) => {
-    const isGone = ({ verdict }: ProbedPair) => verdict.state === "failing" && (verdict.why === "noPath" || verdict.why === "noAnswer");
     const isDead = probed.every((pair) => pair.verdict.state === "failing" || isLacking(pair, lacking));
     return typeof where === "number" && isDead && (probed.length > 1 || !probed.every(isGone)) ? [where] : [];
   });
