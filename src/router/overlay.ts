@@ -9,12 +9,12 @@ import { membersName, parseMembers } from "../kube/members/members.ts";
 import { sharedKey } from "../kube/members/shared-key.ts";
 import type { SigningKey } from "../kube/members/signing-key.ts";
 import type { LiveVni } from "./vnis.ts";
-import { parseOverlayMap } from "./probes/overlay-map.ts";
+import { type OverlayMap, parseOverlayMap } from "./probes/overlay-map.ts";
 import { type AbsentVteps, absentVteps, lackingRoutes } from "./absent-vteps.ts";
 import { type LocalVni, OverlayProber, type ProbeInputs, type ProbePeer } from "./probes/prober.ts";
 import { STALE_MS } from "./probes/pairs.ts";
 import { type OverlayReport, overlayReport } from "./probes/report-overlay.ts";
-import { routerOverlayPaths, routerProbesDropped } from "./metrics.ts";
+import { routerOverlayMapUnreadable, routerOverlayPaths, routerProbesDropped } from "./metrics.ts";
 import { type OverlayState, pathKey } from "./overlay-status.ts";
 
 export interface OverlayOptions {
@@ -173,7 +173,7 @@ function probeInputs({ node, live, links, members, routerMacs, keys }: OverlayOb
   const peers = new Map<number, ProbePeer>();
   const sharing = new Map<number, number[]>(vnis.map(({ vni }) => [vni, [index]]));
   const isAlive = new Set(alive);
-  for (const [name, { index: other, vtep: at, l2, l3 }] of parseOverlayMap(members).nodes) {
+  for (const [name, { index: other, vtep: at, l2, l3 }] of readOverlayMap(members).nodes) {
     const key = published[name] === undefined ? undefined : keys.with(published[name]);
     const common = [...l2, ...l3].filter((vni) => sharing.has(vni));
     if (name === node || key === undefined || common.length === 0) continue;
@@ -182,6 +182,19 @@ function probeInputs({ node, live, links, members, routerMacs, keys }: OverlayOb
   }
   const routerMac = (vni: number, at: string) => routerMacs.get(`${vni} ${at}`);
   return { index, vtep, vnis, peers, members: sharing, routerMac };
+}
+
+/** It is asked for every few seconds, and changes rarely. */
+const readMaps = new WeakMap<ConfigMap, OverlayMap>();
+
+function readOverlayMap(members: ConfigMap): OverlayMap {
+  const known = readMaps.get(members);
+  if (known) return known;
+  routerOverlayMapUnreadable.set(1);
+  const map = parseOverlayMap(members);
+  routerOverlayMapUnreadable.set(0);
+  readMaps.set(members, map);
+  return map;
 }
 
 function vtepOf(live: readonly LiveVni[]): string | undefined {

@@ -82,7 +82,7 @@ export class ProbeRoutes {
     const facts = new Map<string, string>([["self", `self ${inputs.index} ${inputs.vtep}`]]);
     const own = probeMac(inputs.index).replaceAll(":", "");
     for (const { bridge, vni } of inputs.vnis) facts.set(`drop ${bridge}`, `vni ${bridge} ${vni} ${own}`);
-    for (const [peer, { key }] of inputs.peers) facts.set(`forget ${peer}`, `peer ${peer} ${key.toString("hex")}`);
+    for (const [peer, { key, vtep }] of inputs.peers) facts.set(`forget ${peer}`, `peer ${peer} ${key.toString("hex")} ${vtep}`);
     for (const { bridge, index, vtep } of this.#entries.values()) {
       if (vtep !== undefined) facts.set(`unroute ${bridge} ${index}`, `route ${bridge} ${index}`);
     }

@@ -1,7 +1,7 @@
 # Sends and answers overlay probes in the router's namespace: Node has no raw sockets. A probe is a frame of the local experimental EtherType on the bridge of
 # a VNI, or a datagram from VTEP to VTEP that may not be fragmented. Each carries an HMAC of the key that the two nodes share, and its answer has its size.
 #
-# In: `self INDEX VTEP`, `peer INDEX KEY`, `forget INDEX`, `vni DEVICE VNI MAC`, `drop DEVICE`, `route DEVICE INDEX` and `unroute DEVICE INDEX` (whether an
+# In: `self INDEX VTEP`, `peer INDEX KEY VTEP`, `forget INDEX`, `vni DEVICE VNI MAC`, `drop DEVICE`, `route DEVICE INDEX` and `unroute DEVICE INDEX` (whether an
 # answer to this peer goes to it alone), `lacks DEVICE INDEX` and `has DEVICE INDEX` (whether FRR lacks the EVPN routes of this peer, which an answer tells it),
 # `exports DEVICE TARGETS` and `silent DEVICE` (whether this node announces prefixes in the L3VNI, which an answer tells),
 # `frame ROUND INDEX DEVICE MAC SIZE`, `datagram ROUND INDEX VTEP SIZE`, `ping ROUND INDEX VTEP`, `end ROUND`.
@@ -15,17 +15,23 @@ ETHERTYPE, OUTGOING, PORT = 0x88B5, 4, 47890
 HEAD = struct.Struct("!4sBBHIIIQQ")
 MAGIC, REQUEST, REPLY, LACKS_ROUTE = b"PLMB", 1, 2, 1
 SEAL, LEAST = 16, HEAD.size + 16
+MOST_REMEMBERED, REMEMBERED_SECONDS = 65536, 60
 MOST_PER_SECOND = 2000
 own, vtep = 0, ""
-peers, vnis, macs, routes, lacking, exporting, waiting = {}, {}, {}, set(), set(), {}, {}
+peers, vteps, vnis, macs, routes, lacking, exporting, waiting = {}, {}, {}, {}, set(), set(), {}, {}
 unrouted, served, second, dropped = set(), {}, 0.0, {}
 udp, tried, refused, pings = None, 0.0, 0, {}
+# The numbers of requests that were taken: of this minute and of the one before.
+recent, earlier, remembered = set(), set(), 0.0
 
 def say(*parts):
     sys.stdout.write(" ".join(str(part) for part in parts) + "\n")
 
 def drop(reason):
     dropped[reason] = dropped.get(reason, 0) + 1
+
+def packed(address):
+    return socket.inet_pton(socket.AF_INET6 if ":" in address else socket.AF_INET, address)
 
 def seal(key, body):
     return hmac.digest(key, body, "sha256")[:SEAL]
@@ -47,6 +53,16 @@ def parse(data):
         return drop("forged")
     return what, flags, targets, vni, sender, round_, number, key
 
+# Numbers are random. A request that is older than all that is remembered gets an answer; nobody waits for it.
+def fresh(number):
+    global recent, earlier, remembered
+    if number in recent or number in earlier:
+        return drop("replayed")
+    if len(recent) >= MOST_REMEMBERED or time.monotonic() >= remembered + REMEMBERED_SECONDS:
+        recent, earlier, remembered = set(), recent, time.monotonic()
+    recent.add(number)
+    return True
+
 def allowed(sender):
     served[sender] = served.get(sender, 0) + 1
     return served[sender] <= MOST_PER_SECOND or drop("rate")
@@ -64,7 +80,7 @@ def take_frame(frame, device):
     what, flags, targets, vni, sender, round_, number, key = found
     if vnis.get(device) != vni:
         return drop("wrong-vni")
-    if what == REQUEST and allowed(sender):
+    if what == REQUEST and fresh(number) and allowed(sender):
         # Without a route the answer would be flooded to every node of the VNI.
         if (device, sender) not in routes:
             return unrouted.add((device, sender))
@@ -82,7 +98,10 @@ def take_datagram(data, source):
     if not found:
         return
     what, _, _, vni, sender, round_, number, key = found
-    if what == REQUEST and allowed(sender):
+    # It would send the answer to somebody who did not ask.
+    if packed(source[0]) != vteps[sender]:
+        return drop("wrong-source")
+    if what == REQUEST and fresh(number) and allowed(sender):
         try:
             udp.sendto(message(key, REPLY, vni, sender, round_, number, len(data)), source)
         except OSError:
@@ -173,9 +192,10 @@ def obey(verb, *args):
             say("lost", args[0], index, where, size)
         say("ended", args[0])
     elif verb == "peer":
-        peers[int(args[0])] = bytes.fromhex(args[1])
+        peers[int(args[0])], vteps[int(args[0])] = bytes.fromhex(args[1]), packed(args[2])
     elif verb == "forget":
         peers.pop(int(args[0]), None)
+        vteps.pop(int(args[0]), None)
     elif verb == "vni":
         vnis[args[0]], macs[args[0]] = int(args[1]), bytes.fromhex(args[2])
     elif verb == "drop":
