@@ -13,8 +13,10 @@ import {
 } from "../src/router/probes/pairs.ts";
 import { peersOf, turnsForAllPairs } from "../src/router/probes/peers.ts";
 import type { LocalVni } from "../src/router/probes/prober.ts";
+import { printMembers } from "../src/kube/members/members.ts";
+import { parseOverlayMap, printOverlayMap } from "../src/router/probes/overlay-map.ts";
 import { isComplete, planTick, SLOTS, TICK_MS } from "../src/router/probes/tick.ts";
-import { compare, defineBench, mustBeZero } from "./measure.ts";
+import { compare, defineBench, type Measure, median, mustBeZero } from "./measure.ts";
 
 /** As the prober waits for answers. */
 const WAIT_TICKS = 2;
@@ -30,7 +32,6 @@ export const bench = defineBench({
       return { vni, type: "L2", bridge: `br-pe-${vni}`, vxlan: `vni${vni}`, devices: "", mtu: 1450 };
     });
     const large = requiredSize({ vnis });
-    const anyOf = (count: number) => Math.floor(Math.random() * count);
 
     const packets = new Agent(0, members, vnis, 0).packetsAtRest();
     const all = 2 * (nodes - 1) * count;
@@ -65,16 +66,74 @@ export const bench = defineBench({
       what: `packets of one agent in an interval, ${size} (the peer: all pairs, all VNIs)`,
       unit: "packets",
     };
-    const misses = (what: string, { found, tries }: Times) =>
-      mustBeZero({ bench: "probes", what: `faults not found ${what}`, unit: "faults" }, [tries - found.length], [tries]);
+    const same = publishedMap(nodes, () => vnis.map(({ vni }) => vni));
+    const mixed = publishedMap(nodes, () => vnis.flatMap(({ vni }) => (Math.random() < 0.5 ? [vni] : [])));
+    say(`published for ${size}: ${same.bytes} bytes of ${same.whole} bytes that agents watch, read in ${same.readMs} ms`);
+    say(`the same where each node has another half of the VNIs: ${mixed.bytes} bytes of ${mixed.whole}, read in ${mixed.readMs} ms`);
     return Promise.resolve([
       compare({ ...packetsOf, goal: 50 }, [packets], [all]),
       misses(`in three intervals, of ${faults}: a VNI of a node is cut off`, cutVnis),
       misses(`in three intervals, of ${faults}: a node is cut off`, cutNodes),
       misses(`until all pairs have been probed, of ${far}: full packets do not pass between two nodes`, farPairs),
+      bytesOf(size, same, 5),
+      bytesOf(`${size}, each node with another half of them`, mixed, 0.8),
     ]);
   },
 });
+
+function anyOf(count: number): number {
+  return Math.floor(Math.random() * count);
+}
+
+function vtepOf(index: number): string {
+  return `100.65.${index >> 8}.${index & 255}`;
+}
+
+function sizeOf(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value));
+}
+
+function misses(what: string, { found, tries }: Times): Measure {
+  return mustBeZero({ bench: "probes", what: `faults not found ${what}`, unit: "faults" }, [tries - found.length], [tries]);
+}
+
+function bytesOf(what: string, { bytes, naive }: Published, goal: number): Measure {
+  const about = { bench: "probes", what: `bytes published, ${what} (the peer: a list of VNIs for each node)`, unit: "bytes", goal };
+  return compare(about, [bytes], [naive]);
+}
+
+interface Published {
+  readonly bytes: number;
+  /** With all else in the object: members, keys and indexes. */
+  readonly whole: number;
+  readonly naive: number;
+  readonly readMs: number;
+}
+
+/** What the controller writes about the VNIs of the nodes, and each agent reads again after every write. */
+function publishedMap(count: number, vnisOf: () => readonly number[]): Published {
+  const names = Array.from({ length: count }, (_, index) => `worker-${index}.rack-${index % 20}.example.com`);
+  const nodes = new Map(names.map((name, index) => [name, { index, vtep: vtepOf(index), l2: vnisOf(), l3: [] }]));
+  const map = printOverlayMap({ nodes });
+  const members = printMembers({
+    live: names,
+    keys: Object.fromEntries(names.map((name) => [name, Buffer.alloc(32, name).toString("base64")])),
+    indexes: Object.fromEntries(names.map((name, index) => [name, { index }])),
+    freed: [],
+  });
+  const object = { metadata: { name: "plumbline-members" }, data: { ...members, ...map } };
+  const times = Array.from({ length: 20 }, () => {
+    const started = performance.now();
+    parseOverlayMap(object);
+    return performance.now() - started;
+  });
+  return {
+    bytes: sizeOf(map),
+    whole: sizeOf(object),
+    naive: sizeOf(JSON.stringify(Object.fromEntries(nodes))),
+    readMs: Math.round(median(times) * 10) / 10,
+  };
+}
 
 interface Times {
   /** Seconds, the shortest first. */
