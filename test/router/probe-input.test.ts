@@ -89,9 +89,14 @@ async function drops(wanted: Record<string, number>): Promise<void> {
 beforeAll(async () => {
   namespaces = createNamespaces(2);
   const [node = "", stranger = ""] = namespaces.names;
-  ip(node, `link add br type bridge`, `link set br address ${BRIDGE_MAC.replaceAll(/(..)(?=.)/g, "$1:")} addrgenmode none up`);
+  ip(
+    node,
+    `link add lan type bridge`,
+    `link set lan address ${BRIDGE_MAC.replaceAll(/(..)(?=.)/g, "$1:")} addrgenmode none`,
+    "link set lan up",
+  );
   ip(node, `link add port type veth peer name wire netns ${stranger}`);
-  ip(node, "link set port master br up", `addr add ${OWN}/24 dev br`);
+  ip(node, "link set port master lan up", `addr add ${OWN}/24 dev lan`);
   ip(stranger, `link set wire address ${WIRE_MAC.replaceAll(/(..)(?=.)/g, "$1:")} up`);
   ip(stranger, `addr add ${PEER}/24 dev wire`, `addr add ${OTHER}/24 dev wire`);
   const started = Promise.withResolvers<void>();
@@ -103,7 +108,7 @@ beforeAll(async () => {
   running = socket.run(stop.signal);
   await started.promise;
   const peer = `peer 0 ${KEY.toString("hex")} ${PEER}`;
-  socket.tell([`self 1 ${OWN}`, peer, `vni br ${VNI} ${BRIDGE_MAC}`, "route br 0"]);
+  socket.tell([`self 1 ${OWN}`, peer, `vni lan ${VNI} ${BRIDGE_MAC}`, "route lan 0"]);
 });
 
 afterAll(async () => {

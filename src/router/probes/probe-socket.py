@@ -68,9 +68,10 @@ def allowed(sender):
     return served[sender] <= MOST_PER_SECOND or drop("rate")
 
 def answered(sender, where, round_, number, size, flags=0, targets=0):
-    sent = waiting.get(round_, {}).pop((sender, where, size), None)
-    if sent != number:
+    pending = waiting.get(round_, {})
+    if pending.get((sender, where, size)) != number:
         return drop("unexpected")
+    del pending[sender, where, size]
     say("answered", round_, sender, where, size, flags, targets)
 
 def take_frame(frame, device):
