@@ -8,7 +8,7 @@ import { sleep } from "../util/sleep.ts";
 /** Zebra informs bgpd within milliseconds, unless the machine is very busy. */
 const TRY_AGAIN_MS = 5_000;
 /** bgpd's messages before it knows that a VNI is gone. */
-const VNI_STAYS = /unconfigure l3vni|already running/i;
+const VNI_STAYS = /unconfigure l3vni|already running|scheduled to be deleted/i;
 /** mgmtd's message when it lost the context, as it may when another session ends. */
 const CONTEXT_LOST = /deleted by another process/;
 const ASK_AGAIN_MS = 10;

@@ -232,6 +232,17 @@ exit
     ]);
   });
 
+  test("an instance of a VRF that gets another VNI is removed and added again", () => {
+    const have = "vrf red\n vni 100\nexit-vrf\nrouter bgp 64514 vrf red\n bgp router-id 1.1.1.1\nexit\n";
+    expect(sent(have, have.replace("vni 100", "vni 200"))).toEqual([
+      "vrf red / no vni 100",
+      "no router bgp 64514 vrf red",
+      "router bgp 64514 vrf red",
+      "router bgp 64514 vrf red / bgp router-id 1.1.1.1",
+      "vrf red / vni 200",
+    ]);
+  });
+
   test("an instance of a VRF that bgpd lost is created without its VNI, so that bgpd derives none itself", () => {
     expect(sent("vrf red\n vni 100\nexit-vrf\n", "vrf red\n vni 100\nexit-vrf\nrouter bgp 1 vrf red\nexit\n")).toEqual([
       "vrf red / no vni 100",

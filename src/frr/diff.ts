@@ -57,6 +57,7 @@ export function changes(have: ConfigSet, change: DesiredChange): LineChange[] {
       }
     }
   }
+  restartOtherVnis(have, coming, going);
   const awaiting = withoutVnis(have, coming, going);
 
   const drops = new Map<string, ConfigEntry[]>();
@@ -90,6 +91,18 @@ export function changes(have: ConfigSet, change: DesiredChange): LineChange[] {
     ...inOrder([...coming.values()]).map(add),
     ...removals.filter(late).map(remove),
   ];
+}
+
+/**
+ * The instance of a VRF that gets another VNI is removed and added again. Otherwise FRR loses track of the router MACs of other nodes, and packets of the VRF have no next
+ * hop: in 10 after one edit, in 8.4 after the VNI was edited back.
+ */
+function restartOtherVnis(have: ConfigSet, coming: ReadonlyMap<string, ConfigEntry>, going: Map<string, ConfigEntry>): void {
+  for (const { path, line } of coming.values()) {
+    const [, vrf] = /^vrf (\S+)$/.exec(path[0] ?? "") ?? [];
+    if (vrf === undefined || !line.startsWith("vni ") || have.holdersOf(`vrf ${vrf} vni`).length === 0) continue;
+    for (const instance of have.holdersOf(`router bgp vrf ${vrf}`)) going.set(instance.key, instance);
+  }
 }
 
 /**

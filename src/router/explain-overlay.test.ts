@@ -174,6 +174,39 @@ test("once all have reported, a faulty node among healthy ones is the only cause
   );
 });
 
+const unobserved = (...nodes: string[]): Status => ({
+  conditions: [
+    { type: "Ready", status: "True", reason: "x", message: "x", lastTransitionTime: SINCE },
+    { type: "OverlayReachable", status: "Unknown", reason: "NotObserved", message: "x", lastTransitionTime: SINCE },
+  ],
+  overlay: { vtep: "100.65.0.1", probed: 4, reached: 0, ...(nodes.length > 0 && { unobserved: nodes }) },
+});
+
+test("a node whose paths nobody observes is Unknown, and not those at the other ends", () => {
+  const graph = graphOf(
+    nodeStatus("node1", unobserved("node2")),
+    nodeStatus("node2", unobserved("node1", "node3")),
+    nodeStatus("node3", unobserved("node2")),
+  );
+  expect(causesOf(graph)).toEqual(["Overlay/node2@node2 NotObserved"]);
+  expect(graph.causes()[0]).toMatchObject({
+    health: "Unknown",
+    since: SINCE,
+    message: "Some paths between node2 and node1, node3 have not been observed for a minute, although the agents are alive",
+  });
+});
+
+test("what is not observed yet, or for a moment, is no fault", () => {
+  expect(causesOf(graphOf(nodeStatus("node1", unobserved()), nodeStatus("node2", unobserved())))).toEqual([]);
+});
+
+test("a failing path says since when it fails", () => {
+  const failing = [{ ...failingPath("node2"), since: "2026-11-16T11:00:00Z" }];
+  const status = overlay(["node2"]);
+  const graph = graphOf(nodeStatus("node1", { ...status, overlay: { ...status.overlay, failing } }));
+  expect(graph.causes()[0]?.since).toBe("2026-11-16T11:00:00Z");
+});
+
 test("a lost session explains the overlay that fails with it", () => {
   const lost = { ...overlay(["node1", "node3"]), sessions: [session("Active")] };
   const graph = graphOf(nodeStatus("node1", overlay(["node2"], 1)), nodeStatus("node2", lost), nodeStatus("node3", overlay(["node2"], 1)));

@@ -11,6 +11,11 @@ const byFailingNode: Index<RouterNodeConfigurationStatus> = {
   of: ({ status }) => [...new Set((status?.overlay?.failing ?? []).map(({ node }) => node))],
 };
 
+const byUnobservedNode: Index<RouterNodeConfigurationStatus> = {
+  kind: RouterNodeConfigurationStatus,
+  of: ({ status }) => status?.overlay?.unobserved ?? [],
+};
+
 function overlayComponent(node: string): Component {
   return { kind: "Overlay", name: node, node };
 }
@@ -33,9 +38,10 @@ export function explainOverlay(inputs: OverlayInputs): HealthStatement[] {
   if (!status.overlay) return [];
   const base = { component: overlayComponent(node), domain: "router" as const };
   const ends = failingEnds(inputs, node);
-  if (ends.size === 0) return [{ ...base, health: "Healthy", dependencies }];
+  if (ends.size === 0) return [{ ...base, ...explainUnobserved(inputs) }];
   const condition = status.conditions?.find(({ type }) => type === "OverlayReachable");
-  const since = condition?.status === "False" ? condition.lastTransitionTime : undefined;
+  const reported = condition?.status === "False" ? condition.lastTransitionTime : undefined;
+  const since = [...ends.values()].flatMap((paths) => paths.flatMap((path) => path.since ?? [])).sort()[0] ?? reported;
   const found = { ...base, ...(since !== undefined && { since }) };
   const own = evidence(inputs, node);
   const worse = [...ends.keys()].filter((other) => moreAgainst(evidence(inputs, other), own) > 0);
@@ -51,8 +57,47 @@ export function explainOverlay(inputs: OverlayInputs): HealthStatement[] {
   return [{ ...found, health, reason: lowest, message, dependencies, fix: fixOf(joinFirst(suspects, 5), lowest, paths) }];
 }
 
+/** Paths that nobody observes may work or not. Of both ends the one with more such paths is named, as for failing ones. */
+function explainUnobserved(inputs: OverlayInputs): Omit<HealthStatement, "component" | "domain"> {
+  const { node, status, dependencies } = inputs;
+  const ends = unobservedEnds(inputs, node);
+  const worse = [...ends].filter((other) => {
+    const count = unobservedEnds(inputs, other).size;
+    return count > ends.size || (count === ends.size && other < node);
+  });
+  const own = [...ends].filter((other) => !worse.includes(other)).sort();
+  const others = worse.map((other): Dependency => ({ component: overlayComponent(other), as: "part" }));
+  if (own.length === 0) return { health: "Healthy", dependencies: [...dependencies, ...others] };
+  const condition = status.conditions?.find(({ type }) => type === "OverlayReachable");
+  const since = condition?.status === "Unknown" ? condition.lastTransitionTime : undefined;
+  return {
+    health: "Unknown",
+    reason: "NotObserved",
+    message: `Some paths between ${node} and ${joinFirst(own, 5)} have not been observed for a minute, although the agents are alive`,
+    dependencies,
+    ...(since !== undefined && { since }),
+    fix: {
+      text: `allow UDP port 47890 between the VTEPs, and check on ${node} whether another program has this port`,
+      command: "ip netns exec perouter ss -lun",
+    },
+  };
+}
+
+function unobservedEnds({ namespace, reader }: Pick<OverlayInputs, "namespace" | "reader">, node: string): Set<string> {
+  const own = reader.get(RouterNodeConfigurationStatus, `${namespace}/${node}`)?.status?.overlay?.unobserved ?? [];
+  return new Set([...own, ...reader.by(byUnobservedNode, node).map(({ metadata }) => metadata.name)]);
+}
+
 /** From the lowest layer: what is built on it fails with it. */
-const LAYERS = ["NoPath", "NoAnswer", "Loss", "TooLarge", "NoEVPNRoute", "NoAnswerInVNI"] as const satisfies readonly Path["reason"][];
+const LAYERS = [
+  "NoPath",
+  "NoAnswer",
+  "Loss",
+  "TooLarge",
+  "NoEVPNRoute",
+  "NoRouterMAC",
+  "NoAnswerInVNI",
+] as const satisfies readonly Path["reason"][];
 
 /** By the other end, what one of both ends reports. */
 function failingEnds({ namespace, reader }: Pick<OverlayInputs, "namespace" | "reader">, node: string): Map<string, Path[]> {
@@ -117,6 +162,7 @@ function messageOf(node: string, ends: ReadonlyMap<string, readonly Path[]>): st
 function sentenceOf(reason: Path["reason"], { vnis = "?", message }: Path, between: string): string {
   if (reason === "NoAnswerInVNI") return `VNI ${vnis}: frames do not arrive ${between}; the underlay carries small packets`;
   if (reason === "NoEVPNRoute") return `VNI ${vnis}: EVPN routes do not pass ${between}`;
+  if (reason === "NoRouterMAC") return `VNI ${vnis}: FRR knows no router MAC ${between}, so that packets of the VRF do not pass`;
   if (reason === "NoPath") return `No answer on the underlay ${between}, not even to pings`;
   if (reason === "NoAnswer") return `Probes get no answer ${between}, but pings do, and the agents are alive`;
   return `${message} (${between})`;
@@ -134,6 +180,12 @@ function fixOf(node: string, reason: Path["reason"], paths: readonly Path[]): Fi
     return {
       text: `check whether the switches filter EVPN routes from or to ${node}, and the route targets of the VNIs`,
       command: `vtysh -N plumbline-router -c "show evpn vni ${vni ?? "VNI"}"`,
+    };
+  }
+  if (reason === "NoRouterMAC") {
+    return {
+      text: `check on ${node} whether the switches filter prefixes of the VRF, and whether FRR has the router MACs of its routes`,
+      command: `vtysh -N plumbline-router -c "show evpn rmac vni ${vni ?? "VNI"}"`,
     };
   }
   if (reason === "NoPath") return { text: "check routes and links between the VTEPs", command: "ip -n perouter route" };

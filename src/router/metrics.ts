@@ -30,7 +30,7 @@ export const routerFrrRestarts = counter("router_frr_restarts_total", "Times FRR
 export const routerWatchRestarts = counter("router_link_watch_restarts_total", "Restarts of the watch on kernel links.");
 export const routerOverlayPaths = gauge(
   "router_overlay_paths",
-  "Paths from this node to other nodes that are probed, in each VNI and on the underlay. `state` is ok, failing or unknown.",
+  "Paths from this node to other nodes: one for each VNI and node, and two for datagrams of each probed VTEP. `state` is ok, failing or unknown (not observed, or not yet).",
   "state",
 );
 const routerForeignObjects = gauge(
@@ -40,8 +40,12 @@ const routerForeignObjects = gauge(
 );
 export const routerProbesDropped = counter(
   "router_probes_dropped_total",
-  "Received probes that were not answered. `reason` is malformed, stranger (of an unknown node or for another one), forged, wrong-vni, unexpected, rate or not-sent.",
+  "Received probes that were not answered. `reason` is malformed, stranger (of an unknown node or for another one), forged, wrong-vni, wrong-source (a datagram from another address than the VTEP of its sender), replayed, unexpected, rate or not-sent.",
   "reason",
+);
+export const routerOverlayMapUnreadable = gauge(
+  "router_overlay_map_unreadable",
+  "1 while the agent cannot read which nodes have which VNIs (ConfigMap plumbline-members): it goes on with what it read before.",
 );
 
 export function countPass({ outcome, done }: Pick<PassResult, "outcome" | "done">): void {

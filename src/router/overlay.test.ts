@@ -1,65 +1,48 @@
-import { expect, test } from "vitest";
-import { absentVteps, lackingRoutes } from "./overlay.ts";
-import type { LocalVni, ProbePeer } from "./probes/prober.ts";
+import { generateKeyPairSync } from "node:crypto";
+import { expect, test, vi } from "vitest";
+import type { ConfigMap } from "../api/core/config-map.ts";
+import { createLog } from "../kube/log.ts";
+import { emptyMembers, membersName, printMembers } from "../kube/members/members.ts";
+import { routerOverlayMapUnreadable } from "./metrics.ts";
+import { Overlay } from "./overlay.ts";
 
-const vni = (number: number, type: "L2" | "L3"): LocalVni => ({
-  vni: number,
-  type,
-  bridge: `br-pe-${number}`,
-  vxlan: `vni${number}`,
-  devices: "",
-  mtu: 1450,
+const { privateKey } = generateKeyPairSync("ed25519");
+const VXLAN = { type: "vxlan", name: "vni110", local: "100.65.0.1", master: "br-pe-110" };
+const BRIDGE = { name: "br-pe-110", index: 7, mtu: 1450 };
+
+const published = (overlaySets: string): ConfigMap => ({
+  metadata: { name: membersName, namespace: "plumbline-system" },
+  data: {
+    ...printMembers({ ...emptyMembers, indexes: { node1: { index: 1 } } }),
+    overlayNodes: '{"node1":[1,"100.65.0.1"]}',
+    overlaySets,
+  },
 });
-const peer = (number: number, isLive = true): [number, ProbePeer] => [
-  number,
-  { node: `node${number}`, vtep: `100.65.0.${number}`, key: Buffer.alloc(32), isLive },
-];
-const inputs = {
-  index: 1,
-  vnis: [vni(110, "L2"), vni(111, "L2"), vni(200, "L3")],
-  members: new Map([
-    [110, [1, 2, 3, 4]],
-    [111, [1, 2]],
-    [200, [1, 2]],
-  ]),
-  peers: new Map([peer(2), peer(3), peer(4, false)]),
-  isConnected: true,
-};
-const afterRounds = (rounds: number, vteps: ReadonlyMap<number, readonly string[]>) => {
-  let absent: ReturnType<typeof absentVteps> = new Map();
-  for (let round = 0; round < rounds; round++) absent = absentVteps(inputs, vteps, absent);
-  return absent;
-};
+const value = async () => (await routerOverlayMapUnreadable.get()).values[0]?.value;
 
-test("the VTEP of a live node that FRR lacks three times in a row is reported as missing, in all its VNIs", () => {
-  const vteps = new Map([[110, ["100.65.0.3"]]]);
-  expect(lackingRoutes(afterRounds(2, vteps))).toEqual(new Map());
-  expect(lackingRoutes(afterRounds(3, vteps))).toEqual(
-    new Map([
-      [110, [2]],
-      [111, [2]],
-    ]),
-  );
-});
-
-test("an observation soon after another, because a link changed, does not count", () => {
-  const twice = afterRounds(2, new Map());
-  expect(absentVteps(inputs, new Map(), twice, 0)).toEqual(twice);
-});
-
-test("nothing is counted without a BGP session, and the count restarts when it is up again", () => {
-  expect(absentVteps({ ...inputs, isConnected: false }, new Map(), afterRounds(3, new Map()))).toEqual(new Map());
-});
-
-test("a VTEP that was present in between restarts the count", () => {
-  const without = afterRounds(2, new Map());
-  const all = new Map([110, 111].map((number) => [number, ["100.65.0.2", "100.65.0.3"]] as const));
-  expect(absentVteps(inputs, all, without)).toEqual(new Map());
-});
-
-test("every VTEP of 500 nodes with 1000 VNIs may be missing", () => {
-  const vnis = Array.from({ length: 1_000 }, (_, at) => 1_000 + at);
-  const indexes = Array.from({ length: 500 }, (_, index) => index);
-  const absent = new Map(vnis.flatMap((number) => indexes.map((index) => [`${index} ${number}`, 3] as const)));
-  expect(lackingRoutes(absent)).toEqual(new Map(vnis.map((number) => [number, indexes])));
+test("an object with more VNIs than there can be is a metric, until it can be read", async () => {
+  let stored = published('[["1-10001","","1"]]');
+  const overlay = new Overlay({
+    systemNamespace: "plumbline-system",
+    signingKey: { privateKey, publicKey: "" },
+    observe: () => Promise.resolve({ links: new Map([[BRIDGE.name, BRIDGE]]), routerMacs: new Map(), vteps: new Map() }),
+    manager: { lateCache: () => ({ get: () => stored }) },
+    log: createLog({ level: "silent" }),
+    node: "node1",
+    router: { namespaces: { router: "no-such-namespace" }, vnis: [{ vni: 110, type: "L2", vrf: "default", links: [VXLAN] }] },
+    isConnected: () => true,
+    onChange: () => undefined,
+    onRepaired: () => undefined,
+  } as unknown as ConstructorParameters<typeof Overlay>[0]);
+  const stop = new AbortController();
+  const running = overlay.run(stop.signal);
+  try {
+    await vi.waitFor(async () => expect(await value()).toBe(1), { timeout: 60_000 });
+    stored = published('[["110","","1"]]');
+    overlay.linksChanged();
+    await vi.waitFor(async () => expect(await value()).toBe(0), { timeout: 60_000 });
+  } finally {
+    stop.abort();
+    await running;
+  }
 });

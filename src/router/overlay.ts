@@ -1,4 +1,5 @@
 import { ConfigMap } from "../api/core/config-map.ts";
+import { metaTime } from "../api/time.ts";
 import { run } from "../hostnet/run.ts";
 import type { Links } from "../hostnet/snapshot.ts";
 import type { Runnable } from "../kube/controller/controller.ts";
@@ -8,12 +9,13 @@ import { membersName, parseMembers } from "../kube/members/members.ts";
 import { sharedKey } from "../kube/members/shared-key.ts";
 import type { SigningKey } from "../kube/members/signing-key.ts";
 import type { LiveVni } from "./vnis.ts";
-import { parseOverlayMap } from "./probes/overlay-map.ts";
+import { type OverlayMap, parseOverlayMap } from "./probes/overlay-map.ts";
+import { type AbsentVteps, absentVteps, lackingRoutes } from "./absent-vteps.ts";
 import { type LocalVni, OverlayProber, type ProbeInputs, type ProbePeer } from "./probes/prober.ts";
 import { STALE_MS } from "./probes/pairs.ts";
-import { overlayReport } from "./probes/report-overlay.ts";
-import { routerOverlayPaths, routerProbesDropped } from "./metrics.ts";
-import type { OverlayState } from "./report.ts";
+import { type OverlayReport, overlayReport } from "./probes/report-overlay.ts";
+import { routerOverlayMapUnreadable, routerOverlayPaths, routerProbesDropped } from "./metrics.ts";
+import { type OverlayState, pathKey } from "./overlay-status.ts";
 
 export interface OverlayOptions {
   readonly systemNamespace: string;
@@ -30,8 +32,6 @@ interface RouterObservation {
   readonly vteps: ReadonlyMap<number, readonly string[]>;
 }
 
-/** A joining node publishes its VNIs a moment before its routes arrive; a restarted FRR learns them again. */
-const ABSENT_OBSERVATIONS = 3;
 /** Changes of links are observed at once, and count only after that long. */
 const COUNT_MS = 4_000;
 const FLOOD_REPAIR_MS = 60_000;
@@ -58,6 +58,7 @@ export class Overlay implements Runnable {
   #countedAt = -Infinity;
   #repairAt = 0;
   readonly #startedAt = performance.now();
+  #since: OverlayState["since"] = new Map();
 
   constructor(overlay: OverlayParts) {
     const { manager, log, node, router, systemNamespace: namespace, signingKey } = overlay;
@@ -69,7 +70,7 @@ export class Overlay implements Runnable {
       log,
       onChange: () => overlay.onChange(),
       onDropped: (reason, count) => routerProbesDropped.inc({ reason }, count),
-      observe: async (signal) => {
+      observe: async (exportsOf, signal) => {
         const published = members.get(`${namespace}/${membersName}`);
         const live = router.vnis;
         if (!published || live.length === 0) return undefined;
@@ -78,10 +79,10 @@ export class Overlay implements Runnable {
         const isConnected = overlay.isConnected();
         const isDue = performance.now() - this.#countedAt >= COUNT_MS;
         if (isDue) this.#countedAt = performance.now();
-        this.#absent = inputs ? absentVteps({ ...inputs, isConnected }, observed.vteps, this.#absent, isDue ? 1 : 0) : new Map();
+        this.#absent = inputs ? absentVteps({ ...inputs, isConnected, exportsOf }, observed.vteps, this.#absent, isDue ? 1 : 0) : new Map();
         if (!inputs) return undefined;
         await this.#repairFlooding(inputs, observed, overlay, signal);
-        return { ...inputs, lacking: lackingRoutes(this.#absent) };
+        return { ...inputs, lacking: lackingRoutes(this.#absent), exports: isConnected ? announced(live) : new Map() };
       },
     });
   }
@@ -105,55 +106,28 @@ export class Overlay implements Runnable {
   state(): OverlayState {
     const found = this.#prober.report;
     const report = found && overlayReport(found);
-    const { probed = 0, failing = [], unknown = 0 } = report ?? {};
-    routerOverlayPaths.set({ state: "failing" }, failing.length);
-    routerOverlayPaths.set({ state: "unknown" }, unknown);
-    routerOverlayPaths.set({ state: "ok" }, Math.max(0, probed - unknown - failing.length));
-    const isOpen = !report || (failing.length === 0 && unknown + report.pending > 0);
+    const { failing = [], paths = { ok: 0, failing: 0, unknown: 0 } } = report ?? {};
+    for (const [state, count] of Object.entries(paths)) routerOverlayPaths.set({ state }, count);
+    this.#since = timesOf(failing, this.#since);
+    const isOpen = !report || (failing.length === 0 && report.unknown + report.pending > 0);
     const isStarting = isOpen && performance.now() - this.#startedAt < STALE_MS;
-    return { vtep: vtepOf(this.#router.vnis), report, isStarting };
+    return { vtep: vtepOf(this.#router.vnis), report, since: this.#since, isStarting };
   }
 }
 
-/** How often in a row FRR lacked the VTEP of a node, by `INDEX VNI`. */
-type AbsentVteps = ReadonlyMap<string, number>;
-
-/** Compares the nodes that have an L2 VNI applied with those that FRR knows for it. FRR does not list them for an L3 VNI. */
-export function absentVteps(
-  { index, vnis, members, peers, isConnected }: Pick<ProbeInputs, "index" | "vnis" | "members" | "peers"> & { isConnected: boolean },
-  vteps: ReadonlyMap<number, readonly string[]>,
-  before: AbsentVteps,
-  step: 0 | 1 = 1,
-): AbsentVteps {
-  const absent = new Map<string, number>();
-  // Without a session there are no routes; after it is up again they take a moment.
-  if (!isConnected) return absent;
-  for (const { vni, type } of vnis) {
-    const known = new Set(vteps.get(vni));
-    for (const other of type === "L2" ? (members.get(vni) ?? []) : []) {
-      const peer = peers.get(other);
-      if (other === index || !peer?.isLive || known.has(peer.vtep)) continue;
-      const key = `${other} ${vni}`;
-      absent.set(key, (before.get(key) ?? 0) + step);
-    }
-  }
-  return absent;
+/** Since when the paths fail. */
+function timesOf(failing: OverlayReport["failing"], before: OverlayState["since"]): OverlayState["since"] {
+  const now = performance.now();
+  const times = failing.map((path) => {
+    const key = pathKey(path);
+    return [key, before.get(key) ?? metaTime(new Date(Date.now() - (now - (path.since ?? now))))] as const;
+  });
+  return new Map(times);
 }
 
-/** The node indexes by VNI. */
-export function lackingRoutes(absent: AbsentVteps): Map<number, number[]> {
-  // Those that are about to be reported are in the same report: one node alone would look like its fault.
-  const isDue = absent.values().some((count) => count >= ABSENT_OBSERVATIONS);
-  const least = isDue ? ABSENT_OBSERVATIONS - 1 : Infinity;
-  const lacking = new Map<number, number[]>();
-  for (const [key, count] of absent) {
-    const [index = NaN, vni = NaN] = key.split(" ").map(Number);
-    if (count < least) continue;
-    const nodes = lacking.get(vni);
-    if (nodes) nodes.push(index);
-    else lacking.set(vni, [index]);
-  }
-  return lacking;
+/** By L3VNI in which this node announces prefixes. */
+function announced(live: readonly LiveVni[]): Map<number, number> {
+  return new Map(live.flatMap(({ vni, routes }) => (routes?.hasPrefixes === true ? [[vni, routes.exports] as const] : [])));
 }
 
 interface OverlayObservation extends RouterObservation {
@@ -187,7 +161,7 @@ class PairKeys {
   }
 }
 
-type OverlayPeers = Omit<ProbeInputs, "lacking">;
+type OverlayPeers = Omit<ProbeInputs, "lacking" | "exports">;
 
 /** What this node has to probe; undefined while it has no VNI, or no index yet. */
 function probeInputs({ node, live, links, members, routerMacs, keys }: OverlayObservation): OverlayPeers | undefined {
@@ -199,7 +173,7 @@ function probeInputs({ node, live, links, members, routerMacs, keys }: OverlayOb
   const peers = new Map<number, ProbePeer>();
   const sharing = new Map<number, number[]>(vnis.map(({ vni }) => [vni, [index]]));
   const isAlive = new Set(alive);
-  for (const [name, { index: other, vtep: at, l2, l3 }] of parseOverlayMap(members).nodes) {
+  for (const [name, { index: other, vtep: at, l2, l3 }] of readOverlayMap(members).nodes) {
     const key = published[name] === undefined ? undefined : keys.with(published[name]);
     const common = [...l2, ...l3].filter((vni) => sharing.has(vni));
     if (name === node || key === undefined || common.length === 0) continue;
@@ -208,6 +182,19 @@ function probeInputs({ node, live, links, members, routerMacs, keys }: OverlayOb
   }
   const routerMac = (vni: number, at: string) => routerMacs.get(`${vni} ${at}`);
   return { index, vtep, vnis, peers, members: sharing, routerMac };
+}
+
+/** It is asked for every few seconds, and changes rarely. */
+const readMaps = new WeakMap<ConfigMap, OverlayMap>();
+
+function readOverlayMap(members: ConfigMap): OverlayMap {
+  const known = readMaps.get(members);
+  if (known) return known;
+  routerOverlayMapUnreadable.set(1);
+  const map = parseOverlayMap(members);
+  routerOverlayMapUnreadable.set(0);
+  readMaps.set(members, map);
+  return map;
 }
 
 function vtepOf(live: readonly LiveVni[]): string | undefined {
@@ -219,12 +206,13 @@ function vtepOf(live: readonly LiveVni[]): string | undefined {
 
 /** Without those whose links are missing: VNIsUp says so. */
 function localVnis(live: readonly LiveVni[], have: Links): LocalVni[] {
-  return live.flatMap(({ vni, type, links }) => {
+  return live.flatMap(({ vni, type, links, routes }) => {
     const vxlan = links.find((link) => link.type === "vxlan");
     const bridge = vxlan?.master === undefined ? undefined : have.get(vxlan.master);
     if (!vxlan || !bridge) return [];
     const devices = `${bridge.index} ${have.get(vxlan.name)?.index}`;
-    return [{ vni, type, bridge: bridge.name, vxlan: vxlan.name, devices, mtu: bridge.mtu }];
+    const imports = routes?.importsOwn === true ? { imports: routes.exports } : {};
+    return [{ vni, type, bridge: bridge.name, vxlan: vxlan.name, devices, mtu: bridge.mtu, ...imports }];
   });
 }
 

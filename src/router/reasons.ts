@@ -18,6 +18,7 @@ export const conditionReasons = {
   NoSessions: "no BGP session is configured",
   AllUp: "every VNI is up",
   VNIsDown: "some VNIs are not up, see `vnis[]`",
+  NoPathWorks: "of a VNI that is up, no probe to any other node is answered",
   NoVNIs: "no VNI is configured",
   NotObserved: "the state of some VNIs is not known yet",
   NothingForeign: "no object of another program can keep packets from the router's links",

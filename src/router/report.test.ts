@@ -6,6 +6,8 @@ import { RouterNodeConfigurationStatus } from "../api/openpe/router-node-configu
 import { withTransitionTimes } from "../kube/status/conditions.ts";
 import type { Failure } from "../resilience/failure.ts";
 import { type PassOutcome, report, type FrrState, setLastUpdateTime } from "./report.ts";
+import { type OverlayState, pathKey } from "./overlay-status.ts";
+import type { OverlayReport } from "./probes/report-overlay.ts";
 import type { RouterKind } from "./model/step.ts";
 
 type Status = NonNullable<RouterNodeConfigurationStatus["status"]>;
@@ -52,11 +54,15 @@ test("reports everything applied literally as in the specification", () => {
   );
 });
 
+const probes = (found: Partial<OverlayReport>): OverlayState => {
+  const paths = { ok: 0, failing: 0, unknown: 0 };
+  const report = { probed: 3, failing: [], unknown: 0, pending: 0, reached: 0, paths, deadVnis: "", unobserved: [], ...found };
+  return { vtep: "100.65.0.1", report, since: new Map(), isStarting: false };
+};
 const reachable = (...args: Parameters<typeof report>) => report(...args).conditions.find(({ type }) => type === "OverlayReachable");
 
 test("a restarted agent keeps what was reported of the overlay until it has probed, and not while FRR is unavailable", () => {
-  const overlay = { probed: 3, failing: [], unknown: 0, pending: 3, reached: 0 };
-  const starting = { vtep: "100.65.0.1", report: overlay, isStarting: true };
+  const starting = { ...probes({ pending: 3 }), isStarting: true };
   const condition = { type: "OverlayReachable", status: "True" as const, reason: "AllAnswered", message: "3 paths probed, none fails" };
   const before: Status = {
     conditions: [{ ...condition, lastTransitionTime: now }],
@@ -69,6 +75,41 @@ test("a restarted agent keeps what was reported of the overlay until it has prob
   const silent = { ...condition, status: "Unknown" as const, reason: "AgentNotReporting", lastTransitionTime: now };
   expect(reachable(good, quiet, starting, { ...before, conditions: [silent] })).toMatchObject({ reason: "NotObserved" });
   expect(reachable({ ...good, unavailable: "gone" }, undefined, starting, before)).toMatchObject({ reason: "RouterUnavailable" });
+});
+
+const vnisUp = (...args: Parameters<typeof report>) => report(...args).conditions.find(({ type }) => type === "VNIsUp");
+const lossy = { node: "node2", reason: "Loss", message: "30 % loss on the underlay to node2" } as const;
+
+test("a failing path keeps its time, also when the agent restarts", () => {
+  const state = { ...probes({ failing: [{ ...lossy, since: 5_000 }] }), since: new Map([[pathKey(lossy), now]]) };
+  expect(report(good, quiet, state).overlay?.failing).toEqual([{ ...lossy, since: now }]);
+  const before: Status = { overlay: { failing: [{ ...lossy, since: "2025-01-15T09:00:00Z" }] } };
+  expect(report(good, quiet, state, before).overlay?.failing).toEqual([{ ...lossy, since: "2025-01-15T09:00:00Z" }]);
+  const other: Status = { overlay: { failing: [{ ...lossy, node: "node3", since: "2025-01-15T09:00:00Z" }] } };
+  expect(report(good, quiet, state, other).overlay?.failing).toEqual([{ ...lossy, since: now }]);
+});
+
+test("ranges of very many VNIs are cut to what the API accepts", () => {
+  const vnis = Array.from({ length: 400 }, (_, at) => 100 + 2 * at).join(",");
+  const failing = [{ node: "node2", reason: "NoEVPNRoute", vnis, message: `VNI ${vnis}: gone` } as const];
+  const [path] = report(good, quiet, probes({ failing })).overlay?.failing ?? [];
+  expect(path?.vnis?.length).toBeLessThanOrEqual(1024);
+  expect(path?.message.length).toBeLessThanOrEqual(1024);
+});
+
+test("VNIsUp is False if no probed path of a VNI works, and stays so while a restarted agent has not probed", () => {
+  const frr = { sessions: [], vnis: [vni(110, "Up"), vni(111, "Up")] };
+  const dead = { type: "VNIsUp", status: "False", reason: "NoPathWorks", message: "VNI 110: no path to another node works" } as const;
+  expect(vnisUp(good, frr, probes({ deadVnis: "110" }))).toEqual(dead);
+  expect(vnisUp(good, frr, probes({}))).toMatchObject({ status: "True" });
+  const before: Status = { conditions: [{ ...dead, lastTransitionTime: now }] };
+  expect(vnisUp(good, frr, { ...probes({}), isStarting: true }, before)).toEqual(dead);
+  expect(vnisUp(good, frr, probes({}), before)).toMatchObject({ status: "True" });
+  expect(vnisUp(good, { ...frr, vnis: [vni(110, "Up"), vni(111, "Down", "down in FRR")] }, probes({ deadVnis: "110" }))).toMatchObject({
+    status: "False",
+    reason: "VNIsDown",
+    message: "1 of 2 VNIs not up: 111 is Down (down in FRR); VNI 110: no path to another node works",
+  });
 });
 
 test("Degraded is False when everything is applied", () => {

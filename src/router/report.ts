@@ -15,7 +15,7 @@ import { compare } from "../util/compare.ts";
 import type { Failure } from "../resilience/failure.ts";
 import { inKindOrder, type SelectedResource } from "./plan.ts";
 import type { RouterKind } from "./model/step.ts";
-import { overlayReachable, type OverlayReport } from "./probes/report-overlay.ts";
+import { type OverlayState, overlayCondition, overlayStatus, probedVnis } from "./overlay-status.ts";
 import { joinFirst, plural } from "../util/text.ts";
 
 type Status = NonNullable<RouterNodeConfigurationStatus["status"]>;
@@ -51,15 +51,6 @@ export interface FrrState {
   readonly vnis: readonly VniReport[];
 }
 
-/** What the probes found; `report` is undefined before the first. */
-export interface OverlayState {
-  readonly vtep: string | undefined;
-  readonly report: OverlayReport | undefined;
-  /** The agent has just started, and not all is probed yet. */
-  readonly isStarting: boolean;
-}
-
-const MOST_PATHS = 64;
 const MOST_FOREIGN = 64;
 /** In bytes. */
 const ROOM = { failedResources: 450_000, resources: 180_000, sessions: 100_000, vnis: 100_000 };
@@ -83,8 +74,8 @@ export function report(outcome: PassOutcome, frr: FrrState | undefined, overlay?
     conditions: [
       ...verdict(outcome, unlisted),
       sessionsEstablished(outcome, frr),
-      vnisUp(outcome, frr),
-      ...(overlay ? [overlayCondition(outcome, overlay, observed)] : []),
+      vnisUp(outcome, frr, probedVnis(overlay, observed)),
+      ...(overlay ? [overlayCondition(outcome.unavailable, overlay, observed)] : []),
       ...(outcome.foreign ? [dataPathClear(outcome.foreign)] : []),
     ],
     ...(failedResources.length > 0 && { failedResources }),
@@ -92,7 +83,7 @@ export function report(outcome: PassOutcome, frr: FrrState | undefined, overlay?
     ...(sessions.length > 0 && { sessions }),
     ...(outcome.links && outcome.links.length > 0 && { links: [...outcome.links] }),
     ...(vnis.length > 0 && { vnis }),
-    ...(overlay?.vtep !== undefined && { overlay: observed?.overlay ?? overlayStatus(overlay) }),
+    ...(overlay?.vtep !== undefined && { overlay: observed?.overlay ?? overlayStatus(overlay, before?.overlay) }),
     ...(outcome.foreign && outcome.foreign.length > 0 && { foreign: outcome.foreign.slice(0, MOST_FOREIGN).map(foreignReport) }),
   };
 }
@@ -168,7 +159,8 @@ function sessionsEstablished({ unavailable }: PassOutcome, frr: FrrState | undef
   return { type, status: "False", reason: "SessionsDown", message };
 }
 
-function vnisUp({ unavailable }: PassOutcome, frr: FrrState | undefined): RouterCondition {
+/** Up in FRR and the kernel, and of the probes of each VNI not all fail. */
+function vnisUp({ unavailable }: PassOutcome, frr: FrrState | undefined, dead: string | undefined): RouterCondition {
   const type = "VNIsUp";
   if (!frr) {
     const message = truncateLine(unavailable ?? "Waiting for FRR to report its VNIs", LONGEST.condition);
@@ -178,20 +170,13 @@ function vnisUp({ unavailable }: PassOutcome, frr: FrrState | undefined): Router
   const all = plural(vnis.length, "VNI");
   if (vnis.length === 0) return { type, status: "True", reason: "NoVNIs", message: "No VNI configured" };
   const bad = vnis.filter(({ state }) => state !== "Up");
+  if (bad.length === 0 && dead !== undefined) return { type, status: "False", reason: "NoPathWorks", message: dead };
   if (bad.length === 0) return { type, status: "True", reason: "AllUp", message: `${all} up` };
   const named = bad.map(({ vni, state, message }) => `${vni} is ${state}${message === undefined ? "" : ` (${message})`}`);
-  const message = `${bad.length} of ${all} not up: ${joinFirst(named, 5, { more: ", and " })}`;
-  const down = bad.some(({ state }) => state !== "Unknown");
+  const local = `${bad.length} of ${all} not up: ${joinFirst(named, 5, { more: ", and " })}`;
+  const message = truncateLine(dead === undefined ? local : `${local}; ${dead}`, LONGEST.condition);
+  const down = dead !== undefined || bad.some(({ state }) => state !== "Unknown");
   return down ? { type, status: "False", reason: "VNIsDown", message } : { type, status: "Unknown", reason: "NotObserved", message };
-}
-
-function overlayCondition({ unavailable }: PassOutcome, { report }: OverlayState, before: Status | undefined): ConditionReport {
-  const type = "OverlayReachable";
-  const known = before?.conditions?.find((condition) => condition.type === type);
-  if (unavailable === undefined && known && known.status !== "Unknown")
-    return { type, status: known.status, reason: known.reason, message: known.message };
-  if (unavailable === undefined) return overlayReachable(report);
-  return { type, status: "Unknown", reason: "RouterUnavailable", message: truncateLine(unavailable, LONGEST.condition) };
 }
 
 function dataPathClear(foreign: readonly ForeignObject[]): RouterCondition {
@@ -221,15 +206,6 @@ const OBJECT_PREFIXES: Readonly<Record<ForeignObject["object"], string>> = {
   port: "bridge port",
   mtu: "link",
 };
-
-function overlayStatus({ vtep, report }: OverlayState): NonNullable<Status["overlay"]> {
-  const failing = (report?.failing ?? []).slice(0, MOST_PATHS);
-  return {
-    ...(vtep !== undefined && { vtep }),
-    ...(report && { probed: report.probed, reached: report.reached }),
-    ...(failing.length > 0 && { failing: [...failing] }),
-  };
-}
 
 function stateOf(
   resource: PassOutcome["selected"][number],

@@ -38,6 +38,44 @@ const frr = [up(100, "L3"), up(110, "L2")];
 const states = (links: Links | undefined, inFrr: readonly Vni[] = frr) =>
   vniReports(live, inFrr, links).map(({ vni, state, message }) => [vni, state, message].filter((part) => part !== undefined).join(" "));
 
+const routesOf = (resources: Parameters<typeof observed>[0]) => {
+  const { underlay: first, steps: rest } = plan(observed({ underlays: [underlay()], ...resources }));
+  const all = first ? [first, ...rest] : rest;
+  const lastGood = all.map(({ owner, uid, generation, spec, rendered }) => [owner, { uid, generation, spec, rendered }] as const);
+  return liveVnis(new Map(lastGood)).find(({ type }) => type === "L3")?.routes;
+};
+const shop = l2vni("shop", { vni: 110, vrf: "red" });
+const withGateway = l2vni("shop", { vni: 110, vrf: "red", l2gatewayips: ["10.1.0.1/24"] });
+
+test("a node announces prefixes of a VRF if it has a host session or the gateway of a subnet there", () => {
+  const red = l3vni("red", { vni: 100, vrf: "red" });
+  expect(routesOf({ l2vnis: [shop], l3vnis: [red] })?.hasPrefixes).toBe(false);
+  expect(routesOf({ l2vnis: [withGateway], l3vnis: [red] })?.hasPrefixes).toBe(true);
+  const hostsession = { asn: 64514, hostasn: 64515, localcidr: { ipv4: "192.168.9.0/24" } };
+  expect(routesOf({ l2vnis: [shop], l3vnis: [l3vni("red", { vni: 100, vrf: "red", hostsession })] })?.hasPrefixes).toBe(true);
+});
+
+test.each([
+  [[], [], true],
+  [["65000:1"], ["65000:2", "65000:1"], true],
+  [["65000:1"], ["65000:2"], false],
+  [["65000:1"], [], false],
+  [[], ["65000:1"], false],
+])("an L3VNI that exports %j and imports %j imports what others export: %s", (exportRTs, importRTs, importsOwn) => {
+  expect(routesOf({ l2vnis: [shop], l3vnis: [l3vni("red", { vni: 100, vrf: "red", exportRTs, importRTs })] })).toMatchObject({
+    importsOwn,
+  });
+});
+
+const exportsOf = (exportRTs: string[]) =>
+  routesOf({ l2vnis: [shop], l3vnis: [l3vni("red", { vni: 100, vrf: "red", exportRTs })] })?.exports ?? 0;
+
+test("nodes tell by a fingerprint whether they export with the same route targets", () => {
+  expect(exportsOf(["65000:1", "65000:2"])).toBe(exportsOf(["65000:2", "65000:1"]));
+  expect(exportsOf(["65000:1"])).not.toBe(exportsOf(["65000:2"]));
+  for (const targets of [[], ["65000:1"]]) expect(exportsOf(targets)).toBeGreaterThan(0);
+});
+
 test("a VNI is up when FRR uses it and its links are as planned", () => {
   expect(vniReports(live, frr, kernel())).toEqual([
     { vni: 100, type: "L3", vrf: "red", state: "Up", macs: 2, vteps: 1 },

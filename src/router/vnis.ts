@@ -3,8 +3,10 @@ import type { Vni } from "../frr/show.ts";
 import type { UnderlayPath } from "../hostnet/foreign.ts";
 import type { Links } from "../hostnet/snapshot.ts";
 import type { DesiredLink } from "../hostnet/desired-link.ts";
+import { fingerprint } from "../util/rendezvous-hash.ts";
 import type { LastGoodResource } from "./model/rendered.ts";
 import type { VniReport } from "./report.ts";
+import { routeTarget } from "./validate/route-target.ts";
 
 /** A VNI that is applied on this node, with the links in the router's namespace that it needs. */
 export interface LiveVni {
@@ -12,6 +14,17 @@ export interface LiveVni {
   readonly type: VniReport["type"];
   readonly vrf: string;
   readonly links: readonly DesiredLink[];
+  /** Of an L3 VNI. */
+  readonly routes?: VrfRoutes;
+}
+
+interface VrfRoutes {
+  /** Whether this node announces prefixes of the VRF by itself: the address of a host session, or the subnets of L2VNIs. */
+  readonly hasPrefixes: boolean;
+  /** Of the route targets with which it announces them, 16 bits. Nodes with the same L3VNI have the same. */
+  readonly exports: number;
+  /** Whether it imports what others announce with these route targets. */
+  readonly importsOwn: boolean;
 }
 
 export function liveVnis(lastGood: ReadonlyMap<string, LastGoodResource>): LiveVni[] {
@@ -21,8 +34,29 @@ export function liveVnis(lastGood: ReadonlyMap<string, LastGoodResource>): LiveV
     const { vni } = spec as L2VNISpec | L3VNISpec;
     // The BGP session reports the state of a host session's leg; the VNI carries the traffic of its VRF without it.
     const links = rendered.links.filter((link) => link.netns === "router" && !(type === "L3" && link.type === "veth"));
-    return [{ vni, type, vrf: links.find((link) => link.type === "vrf")?.name ?? "default", links }];
+    const vrf = links.find((link) => link.type === "vrf")?.name ?? "default";
+    if (type === "L2") return [{ vni, type, vrf, links }];
+    return [{ vni, type, vrf, links, routes: routesOf(spec as L3VNISpec, vrf, lastGood) }];
   });
+}
+
+function routesOf(
+  { hostsession, exportRTs = [], importRTs = [] }: L3VNISpec,
+  vrf: string,
+  live: ReadonlyMap<string, LastGoodResource>,
+): VrfRoutes {
+  const hasSubnets = [...live].some(([owner, { spec, rendered }]) => {
+    if (!owner.startsWith("L2VNI/") || ((spec as L2VNISpec).l2gatewayips ?? []).length === 0) return false;
+    return rendered.links.some((link) => link.type === "vrf" && link.name === vrf);
+  });
+  const [exported, imported] = [exportRTs, importRTs].map((texts) => new Set(texts.flatMap((text) => routeTarget(text) ?? [])));
+  // Of those that FRR derives from the VNI only the VNI counts.
+  const isAutomatic = (exported?.size ?? 0) === 0;
+  return {
+    hasPrefixes: hostsession !== undefined || hasSubnets,
+    exports: (fingerprint([...(exported ?? [])].toSorted().join(" ")) % 0xffff) + 1,
+    importsOwn: isAutomatic ? (imported?.size ?? 0) === 0 : exported?.isDisjointFrom(imported ?? new Set()) === false,
+  };
 }
 
 /** Outer IPv4, UDP and VXLAN headers and the inner Ethernet header. */

@@ -80,6 +80,7 @@ describe.each(FRR_RELEASES)("zebra and bgpd of FRR %s", (version) => {
         peers: new Map([[1 - index, peer]]),
         members,
         lacking: new Map(),
+        exports: new Map(),
         routerMac: () => undefined,
       };
       await new ProbeRoutes(netns(index), { tell: () => {} }).prepare(inputs, [{ peer: 1 - index, where: VNI, vni: local }], signal);

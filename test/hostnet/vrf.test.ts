@@ -85,3 +85,13 @@ test(
   },
   PATIENCE_MS,
 );
+
+test.each(["8.4", "10"])(
+  "with FRR %s packets of a VRF pass after its VNI was edited, and edited back",
+  async (release) => {
+    const { stdout, stderr } = await runs("edit-l3vni.ts", release);
+    const works = [300, 301, 300].map((vni) => `${vni}: router MACs, traffic`);
+    expect([...stdout.trim().split("\n"), stderr]).toEqual([...works, ""]);
+  },
+  PATIENCE_MS * 2,
+);

@@ -9,6 +9,7 @@ import { sharedKey } from "../../src/kube/members/shared-key.ts";
 import type { SigningKey } from "../../src/kube/members/signing-key.ts";
 import { OverlayProber, type LocalVni, type ProbePeer } from "../../src/router/probes/prober.ts";
 import { overlayReport, type OverlayReport } from "../../src/router/probes/report-overlay.ts";
+import { absentVteps, lackingRoutes } from "../../src/router/absent-vteps.ts";
 import { repairFloodEntries } from "../../src/router/overlay.ts";
 import { createNamespaces, ip, type TestNamespaces } from "../support/namespaces.ts";
 
@@ -23,6 +24,11 @@ let nodes: { netns: string; prober: OverlayProber }[];
 let history: string[][][];
 /** By node, the peers whose EVPN routes it lacks, by VNI. */
 let lacking: ReadonlyMap<number, readonly number[]>[];
+/** The VNIs that are routed; in each of them the nodes that announce prefixes. */
+let announcing: ReadonlyMap<number, readonly number[]>;
+/** The router MACs that FRR of each node knows, by VTEP. */
+let routerMacs: ReadonlyMap<string, string>[];
+let absent: ReturnType<typeof absentVteps>[];
 let stops: AbortController[];
 let running: Promise<void>[];
 let keys: readonly SigningKey[];
@@ -55,6 +61,9 @@ beforeEach(async () => {
   keys = names.map(signingKey);
   history = names.map(() => []);
   lacking = [];
+  announcing = new Map();
+  routerMacs = [];
+  absent = [];
   nodes = names.map((netns, index) => ({ netns, prober: proberOf(index, netns) }));
   stops = nodes.map(() => new AbortController());
   running = nodes.map(({ prober }, index) => prober.run(stops[index]?.signal ?? AbortSignal.abort()));
@@ -126,7 +135,7 @@ function proberOf(index: number, netns: string): OverlayProber {
     log: createLog({ level: process.env["PROBE_LOG"] ? "info" : "silent" }),
     onChange: () => history[index]?.push(failing(index) ?? []),
     onDropped: () => {},
-    async observe(signal) {
+    async observe(exportsOf, signal) {
       const links = await readLinks(netns, signal);
       const vnis = VNIS.flatMap((vni): LocalVni[] => {
         const link = links.get(`br-pe-${vni}`);
@@ -134,7 +143,7 @@ function proberOf(index: number, netns: string): OverlayProber {
           ? [
               {
                 vni,
-                type: "L2",
+                ...(announcing.has(vni) ? { type: "L3", imports: 7 } : { type: "L2" }),
                 bridge: link.name,
                 vxlan: `vni${vni}`,
                 devices: `${link.index} ${links.get(`vni${vni}`)?.index}`,
@@ -150,14 +159,14 @@ function proberOf(index: number, netns: string): OverlayProber {
           : [[other, { node: `node${other}`, vtep: vtep(other), key: sharedKey(own, key.publicKey, "probe"), isLive: true }]],
       );
       const members = new Map(VNIS.map((vni) => [vni, keys.map((_, at) => at)]));
+      const macOf = (_vni: number, at: string) => routerMacs[index]?.get(at);
+      const inputs = { index, vtep: vtep(index), vnis, peers: new Map(peers), members, routerMac: macOf };
+      const vteps = new Map(VNIS.map((vni) => [vni, keys.map((_, at) => vtep(at))]));
+      absent[index] = absentVteps({ ...inputs, isConnected: true, exportsOf }, vteps, absent[index] ?? new Map());
       return {
-        index,
-        vtep: vtep(index),
-        vnis,
-        peers: new Map(peers),
-        members,
-        lacking: lacking[index] ?? new Map(),
-        routerMac: () => undefined,
+        ...inputs,
+        lacking: new Map([...lackingRoutes(absent[index]), ...(lacking[index] ?? [])]),
+        exports: new Map([...announcing].flatMap(([vni, by]) => (by.includes(index) ? [[vni, 7]] : []))),
       };
     },
   });
@@ -295,6 +304,50 @@ describe("probes of three nodes with two VNIs", () => {
       expect(failing(0)).toEqual(["node1 NoPath"]);
       expect(failing(1)).toEqual(["node0 NoPath", "node2 NoPath"]);
     }, EVENTUALLY);
+  });
+});
+
+const routerMac = (index: number) => `02:00:00:00:01:0${index}`;
+
+const leadTo = (index: number, other: number, at: string) => {
+  const entry = ["fdb", "replace", routerMac(other), "dev", "vni111"];
+  bridge(nodes[index]?.netns ?? "", ...entry, "dst", at, "self", "static");
+  bridge(nodes[index]?.netns ?? "", ...entry, "master", "static");
+};
+
+describe("probes of three nodes with an L3VNI", () => {
+  beforeEach(() => {
+    announcing = new Map([[111, [0, 1, 2]]]);
+    const macs = new Map(keys.map((_, index) => [vtep(index), routerMac(index)]));
+    routerMacs = keys.map(() => macs);
+    for (const [index, { netns, prober }] of nodes.entries()) {
+      ip(netns, `link set br-pe-111 address ${routerMac(index)}`);
+      for (const other of nodes.keys()) if (other !== index) leadTo(index, other, vtep(other));
+      prober.refresh();
+    }
+  });
+
+  test("take the way of routed packets", async () => {
+    await allAnswered();
+    leadTo(0, 1, "192.0.2.99");
+    await vi.waitFor(() => {
+      expect(failing(0)).toEqual(["node1 NoAnswerInVNI 111"]);
+      expect(failing(2)).toEqual([]);
+    }, EVENTUALLY);
+    leadTo(0, 1, vtep(1));
+    await allAnswered();
+  });
+
+  test("are answered without a router MAC, and say that it is missing while the peer announces prefixes", async () => {
+    await allAnswered();
+    routerMacs = routerMacs.map((macs, index) => (index === 0 ? new Map([...macs].filter(([at]) => at !== vtep(1))) : macs));
+    await vi.waitFor(() => {
+      expect(failing(0)).toEqual(["node1 NoRouterMAC 111"]);
+      expect(failing(1)).toEqual(["node0 NoRouterMAC 111"]);
+      expect(failing(2)).toEqual([]);
+    }, EVENTUALLY);
+    announcing = new Map([[111, [0, 2]]]);
+    await allAnswered();
   });
 });
 

@@ -85,11 +85,12 @@ const vni = s.object(
 const failingPath = s.object(
   {
     node: s.string({ doc: "The other node.", minLength: 1, maxLength: 253 }),
-    reason: s.enum(["NoAnswerInVNI", "NoEVPNRoute", "NoPath", "NoAnswer", "TooLarge", "Loss"], {
-      doc: "NoAnswerInVNI: frames of these VNIs do not arrive, the underlay works. NoEVPNRoute: the other node has these VNIs, and its EVPN routes do not arrive here, or those of this node do not arrive there. NoPath: the other node does not even answer pings. NoAnswer: it answers pings and no probe, although its agent is alive. TooLarge: small packets pass, full packets do not. Loss: packets are lost on the underlay.",
+    reason: s.enum(["NoAnswerInVNI", "NoEVPNRoute", "NoRouterMAC", "NoPath", "NoAnswer", "TooLarge", "Loss"], {
+      doc: "NoAnswerInVNI: frames of these VNIs do not arrive, the underlay works. NoEVPNRoute: the other node has these VNIs, and its EVPN routes do not arrive here, or those of this node do not arrive there. NoRouterMAC: the other node announces prefixes in these L3VNIs, and FRR here has no router MAC of it, or FRR there has none of this node: packets of the VRF do not find their way. NoPath: the other node does not even answer pings. NoAnswer: it answers pings and no probe, although its agent is alive. TooLarge: small packets pass, full packets do not. Loss: packets are lost on the underlay.",
     }),
     vnis: s.optional(s.string({ doc: "The VNIs that fail, as ranges.", maxLength: 1024 })),
     message: s.string({ doc: "What passes and what does not.", maxLength: 1024 }),
+    since: s.optional(s.time({ doc: "Since when it fails: the first lost probe, as far as this is known." })),
   },
   { doc: "A path to another node that does not work." },
 );
@@ -104,6 +105,12 @@ const overlay = s.object(
       }),
     ),
     failing: s.optional(s.list(failingPath, { doc: "Paths that do not work, the first 64.", maxItems: 64 })),
+    unobserved: s.optional(
+      s.list(s.string({ doc: "A node.", maxLength: 253 }), {
+        doc: "Nodes whose agents are alive, and to which some paths have not been observed for a minute: they may work or not. The first 64.",
+        maxItems: 64,
+      }),
+    ),
   },
   { doc: "What the probes of this node through the overlay found." },
 );
@@ -163,7 +170,7 @@ export const RouterNodeConfigurationStatus = defineKind({
       ),
       conditions: s.optional(
         s.conditions({
-          doc: "Ready: everything that selects this node is applied. Degraded: something failed, the rest works. SessionsEstablished: every BGP session is up. VNIsUp: every VNI that is applied is up in FRR and in the kernel. OverlayReachable: every probed path to another node carries traffic. DataPathClear: nothing of others can keep packets from the router's interfaces. Unknown when the agent has stopped reporting.",
+          doc: "Ready: everything that selects this node is applied. Degraded: something failed, the rest works. SessionsEstablished: every BGP session is up. VNIsUp: every VNI that is applied is up in FRR and in the kernel, and not all of its probed paths fail. OverlayReachable: every probed path to another node carries traffic. DataPathClear: nothing of others can keep packets from the router's interfaces. Unknown when the agent has stopped reporting.",
         }),
       ),
       failedResources: s.optional(

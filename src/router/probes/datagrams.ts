@@ -40,6 +40,12 @@ export function observeTrains(trains: Trains, results: readonly ProbeResult[], n
   return next;
 }
 
+/** What is older says nothing of the path now: its peer may be probed again much later. */
+export function forgetTrains(trains: Trains, now: number): Trains {
+  const recent = [...trains].map(([peer, row]) => [peer, row.filter(({ at }) => now - at < WINDOW_MS)] as const);
+  return new Map(recent.filter(([, row]) => row.length > 0));
+}
+
 function isTrain({ where, size }: PairId): boolean {
   return where === "udp" && size >= SMALL_DATAGRAM && size < SMALL_DATAGRAM + TRAIN;
 }

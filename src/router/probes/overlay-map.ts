@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import { isObject } from "../../api/admission/value.ts";
 import type { ConfigMap } from "../../api/core/config-map.ts";
 import { membersName } from "../../kube/members/members.ts";
@@ -71,13 +72,7 @@ function entriesOf(value: unknown): [string, { index: number; vtep: string }][] 
   if (!isObject(value)) throw new OverlayMapError("overlayNodes is not an object");
   return Object.entries(value).map(([name, entry]) => {
     const [index, vtep] = Array.isArray(entry) ? (entry as unknown[]) : [];
-    if (
-      !Number.isSafeInteger(index) ||
-      Number(index) < 0 ||
-      Number(index) >= 2 ** 24 ||
-      typeof vtep !== "string" ||
-      !/^[0-9a-f.:]+$/.test(vtep)
-    )
+    if (!Number.isSafeInteger(index) || Number(index) < 0 || Number(index) >= 2 ** 24 || typeof vtep !== "string" || isIP(vtep) === 0)
       throw new OverlayMapError(`overlayNodes has no index and VTEP for ${name.slice(0, 253)}`);
     return [name, { index: Number(index), vtep }];
   });

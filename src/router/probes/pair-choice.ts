@@ -1,3 +1,4 @@
+import { doubtSince, requiredSize, type Trains, vtepPairs } from "./datagrams.ts";
 import { type PairStates, suspectSince } from "./pairs.ts";
 import { peersOf } from "./peers.ts";
 import type { LocalVni, Pair, ProbeInputs } from "./prober.ts";
@@ -6,6 +7,8 @@ import type { LocalVni, Pair, ProbeInputs } from "./prober.ts";
 export const SMALL_FRAME = 64;
 /** A node that is cut off is a suspect in many VNIs. */
 const MOST_KEPT = 64;
+/** Each of them is measured by a train of datagrams every second. */
+const MOST_KEPT_VTEPS = 16;
 
 /** A frame in a VNI. */
 export type FramePair = Pair & { readonly size: number };
@@ -17,22 +20,55 @@ export interface PairChoice {
   readonly due: readonly FramePair[];
   /** These, and those of earlier turns that lost their last probe. */
   readonly pairs: readonly FramePair[];
+  readonly dueVteps: readonly number[];
+  /** The nodes to which datagrams are sent: these, and those of earlier turns whose path lost something. */
+  readonly vteps: readonly number[];
 }
 
-type ChoiceInputs = Pick<ProbeInputs, "index" | "vnis" | "members"> & { readonly peers: ReadonlyMap<number, unknown> };
+interface Observed {
+  readonly states: PairStates;
+  readonly trains: Trains;
+}
+
+type ChoiceInputs = Pick<ProbeInputs, "index" | "vnis" | "members" | "lacking"> & { readonly peers: ReadonlyMap<number, unknown> };
 
 /** The pairs to probe. A pair whose turn ends while it is a suspect stays until it is answered: else its failure would be forgotten. */
-export function choosePairs(inputs: ChoiceInputs, turn: number, before: PairChoice | undefined, states: PairStates): PairChoice {
+export function choosePairs(inputs: ChoiceInputs, turn: number, before: PairChoice | undefined, observed: Observed): PairChoice {
   // 100 VNIs of 500 nodes take a while to order.
-  const due = before?.turn === turn && hasSame(before.inputs, inputs) ? before.due : duePairs(inputs, turn);
+  const isSame = before?.turn === turn && hasSame(before.inputs, inputs);
+  const due = isSame ? before.due : duePairs(inputs, turn);
   const chosen = new Set(due.map(nameOf));
   const vnis = new Map(inputs.vnis.map((vni) => [vni.vni, vni]));
-  const kept = (before?.pairs ?? []).flatMap((pair): FramePair[] => {
+  const kept = earlierFirst(before?.pairs, before?.due).flatMap((pair): FramePair[] => {
     const vni = vnis.get(pair.where);
     const isMember = inputs.peers.has(pair.peer) && inputs.members.get(pair.where)?.includes(pair.peer);
-    return vni && isMember && !chosen.has(nameOf(pair)) && suspectSince(states, pair) !== undefined ? [{ ...pair, vni }] : [];
+    // Only its answers tell whether the router MAC of a peer is still missing.
+    const isLacking = vni?.type === "L3" && inputs.lacking.get(pair.where)?.includes(pair.peer);
+    const isKept = isLacking || suspectSince(observed.states, pair) !== undefined;
+    return vni && isMember && isKept && !chosen.has(nameOf(pair)) ? [{ ...pair, vni }] : [];
   });
-  return { inputs, turn, due, pairs: [...due, ...kept.slice(0, MOST_KEPT)] };
+  const dueVteps = isSame ? before.dueVteps : peersOf(inputs.index, [inputs.index, ...inputs.peers.keys()], 0, turn);
+  const keptVteps = earlierFirst(before?.vteps, before?.dueVteps).filter(
+    (peer) => inputs.peers.has(peer) && !dueVteps.includes(peer) && isInDoubt(peer, inputs, observed),
+  );
+  return {
+    inputs,
+    turn,
+    due,
+    pairs: [...due, ...kept.slice(0, MOST_KEPT)],
+    dueVteps,
+    vteps: [...dueVteps, ...keptVteps.slice(0, MOST_KEPT_VTEPS)],
+  };
+}
+
+/** What is reported changes less often if it is those of the last turn that find no room. */
+function earlierFirst<T>(all: readonly T[] = [], due: readonly T[] = []): T[] {
+  return [...all.slice(due.length), ...due];
+}
+
+function isInDoubt(peer: number, inputs: ChoiceInputs, { states, trains }: Observed): boolean {
+  const isSuspect = vtepPairs(peer, requiredSize(inputs)).some((pair) => suspectSince(states, pair) !== undefined);
+  return isSuspect || doubtSince(trains, peer) !== undefined;
 }
 
 /** They are read again every few seconds, and change rarely. */

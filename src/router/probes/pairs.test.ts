@@ -1,6 +1,17 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { judge, type MeasuredPath, observe, type PairStates, type ProbeResult, STALE_MS, suspectSince } from "./pairs.ts";
+import {
+  forgetLosses,
+  exportsOf,
+  judge,
+  type MeasuredPath,
+  observe,
+  type PairStates,
+  type ProbeResult,
+  STALE_MS,
+  suspectSince,
+  retain,
+} from "./pairs.ts";
 
 const pair = { peer: 2, where: 110, size: 64 } as const;
 const other = { peer: 2, where: 111, size: 64 } as const;
@@ -175,4 +186,31 @@ test("never fails with fewer than three losses in a row, unless the last answer 
       expect(judged(after(...history), history.length).state === "failing" && !isLost && !isLacking).toBe(false);
     }),
   );
+});
+
+const lostAndAnswered = observe(new Map(), [
+  { peer: 2, where: "udp", size: 100, at: 1_000, answered: false },
+  { peer: 2, where: "udp", size: 1_522, at: 1_000, answered: true },
+  { peer: 2, where: "ping", size: 8, at: 1_000, answered: false },
+  { peer: 2, where: 110, size: 64, at: 1_000, answered: false },
+  { peer: 3, where: "udp", size: 100, at: 1_000, answered: false },
+]);
+const keysOf = (states: PairStates) => [...states.keys()];
+
+test("lost datagrams and pings are remembered for three intervals, also if nobody asks for them", () => {
+  expect(keysOf(retain(lostAndAnswered, new Set(["2 110 64"]), 31_000))).toEqual(["2 udp 100", "2 ping 8", "2 110 64", "3 udp 100"]);
+  expect(keysOf(retain(lostAndAnswered, new Set(["2 110 64"]), 31_001))).toEqual(["2 110 64"]);
+});
+
+test("a node whose turn begins has lost no datagram yet", () => {
+  expect(keysOf(forgetLosses(lostAndAnswered, [2]))).toEqual(["2 udp 1522", "2 110 64", "3 udp 100"]);
+});
+
+test("a peer announces prefixes if its last probe was answered lately, and says so", () => {
+  const pair = { peer: 2, where: 300, size: 64 };
+  const heard = observe(new Map(), [{ ...pair, at: 1_000, answered: true, exports: 7 }]);
+  expect(exportsOf(heard, pair, 31_000)).toBe(7);
+  expect(exportsOf(heard, pair, 31_001)).toBeUndefined();
+  expect(exportsOf(observe(heard, [{ ...pair, at: 2_000, answered: false }]), pair, 2_000)).toBeUndefined();
+  expect(exportsOf(observe(heard, [{ ...pair, at: 2_000, answered: true }]), pair, 2_000)).toBeUndefined();
 });

@@ -8,6 +8,8 @@ export interface ProbeResult {
   readonly answered: boolean;
   /** With the answer the peer said that its FRR lacks the EVPN routes of this node: frames of tenants do not find the way that its answer took. */
   readonly lacksRoute?: true;
+  /** With the answer the peer said that it announces prefixes in this L3VNI, with route targets of this fingerprint. */
+  readonly exports?: number;
 }
 
 /** One more loss may be chance; three in a row are not. */
@@ -17,7 +19,7 @@ export const INTERVAL_MS = 10_000;
 export const STALE_MS = 3 * INTERVAL_MS;
 
 /** An agent that restarts is alive a while before it answers; longer than an agent may be silent. */
-const UNANSWERED_MS = 2 * STALE_MS;
+export const UNANSWERED_MS = 2 * STALE_MS;
 /** So many datagrams say something of a path. */
 export const ENOUGH = 20;
 /** How unlikely a row of losses must be on a path that loses packets anyway: there are hundreds of pairs, and a row may begin each second. */
@@ -51,6 +53,8 @@ interface Series {
   readonly lostAt: readonly number[];
   /** Since when the peer's answers say that it lacks our EVPN routes. */
   readonly lacksRouteSince: number | undefined;
+  /** With the last answer. */
+  readonly exports: number | undefined;
 }
 
 /** What is known of all pairs of this node and a peer. Keys are `PEER WHERE SIZE`. */
@@ -75,7 +79,7 @@ export function keyOf({ peer, where, size }: PairId): string {
 export function observe(states: PairStates, results: readonly ProbeResult[]): PairStates {
   const next = new Map(states);
   for (const result of results) {
-    const { at, answered, lacksRoute } = result;
+    const { at, answered, lacksRoute, exports } = result;
     const before = next.get(keyOf(result));
     const { losses, since, lostAt } = before && before.losses > 0 ? before : { losses: 0, since: at, lostAt: [] };
     const { lacksRouteSince, answeredAt } = before ?? {};
@@ -83,7 +87,16 @@ export function observe(states: PairStates, results: readonly ProbeResult[]): Pa
     next.set(
       keyOf(result),
       answered
-        ? { at, answeredAt: at, answeredFrom, losses: 0, since: at, lostAt: [], lacksRouteSince: lacksRoute && (lacksRouteSince ?? at) }
+        ? {
+            at,
+            answeredAt: at,
+            answeredFrom,
+            losses: 0,
+            since: at,
+            lostAt: [],
+            lacksRouteSince: lacksRoute && (lacksRouteSince ?? at),
+            exports,
+          }
         : {
             at,
             answeredAt,
@@ -92,6 +105,7 @@ export function observe(states: PairStates, results: readonly ProbeResult[]): Pa
             since,
             lostAt: [...lostAt.slice(1 - MOST_LOSSES), at],
             lacksRouteSince,
+            exports: before?.exports,
           },
     );
   }
@@ -102,6 +116,12 @@ export function observe(states: PairStates, results: readonly ProbeResult[]): Pa
 export function suspectSince(states: PairStates, pair: PairId): number | undefined {
   const series = states.get(keyOf(pair));
   return series && series.losses > 0 ? series.since : series?.lacksRouteSince;
+}
+
+/** With which route targets the peer announces prefixes in the L3VNI of the pair, if it says so now. */
+export function exportsOf(states: PairStates, pair: PairId, now: number): number | undefined {
+  const series = states.get(keyOf(pair));
+  return series && series.losses === 0 && now - series.at <= STALE_MS ? series.exports : undefined;
 }
 
 /** Whether the pair was probed since then, and either answered or lost enough to be judged. */
@@ -180,7 +200,21 @@ function seriesOf(states: PairStates, peer: number): [string, Series][] {
   return [...states].filter(([key]) => key.startsWith(`${peer} `));
 }
 
-/** Pairs that are no longer probed say nothing, and would be kept for ever. */
-export function retain(states: PairStates, keys: ReadonlySet<string>): PairStates {
-  return new Map([...states].filter(([key]) => keys.has(key)));
+/** Pairs that are no longer probed say nothing, and would be kept for ever. Lost datagrams and pings still help to judge the other pairs of their peer. */
+export function retain(states: PairStates, keys: ReadonlySet<string>, now: number): PairStates {
+  return new Map(
+    [...states].filter(([key, series]) => keys.has(key) || (isOfVtep(key) && series.losses > 0 && now - series.at <= STALE_MS)),
+  );
+}
+
+/** Of peers whose turn begins: what their datagrams lost on another occasion is no fault now. */
+export function forgetLosses(states: PairStates, peers: readonly number[]): PairStates {
+  const isOfThem = new Set(peers.map(String));
+  return new Map(
+    [...states].filter(([key, { losses }]) => losses === 0 || !isOfVtep(key) || !isOfThem.has(key.slice(0, key.indexOf(" ")))),
+  );
+}
+
+function isOfVtep(key: string): boolean {
+  return / (?:ping|udp) /.test(key);
 }

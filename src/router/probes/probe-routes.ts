@@ -9,7 +9,10 @@ export function probeMac(index: number): string {
   return ["02", "70", "6c", ...[16, 8, 0].map((shift) => ((index >>> shift) & 0xff).toString(16).padStart(2, "0"))].join(":");
 }
 
-/** FRR knows the router MAC of a peer only while a route of the VRF leads there. Then the frame takes the way of routed traffic. */
+/**
+ * FRR knows the router MAC of a peer only while a route of the VRF leads there. Then the frame takes the way of routed traffic. Without one its answer proves only that VXLAN
+ * works; what else is expected of a peer that announces prefixes is in `lacking`.
+ */
 export function macOf({ peers, routerMac }: ProbeInputs, { type, vni }: LocalVni, peer: number): string {
   return (type === "L3" ? routerMac(vni, peers.get(peer)?.vtep ?? "") : undefined) ?? probeMac(peer);
 }
@@ -79,12 +82,14 @@ export class ProbeRoutes {
     const facts = new Map<string, string>([["self", `self ${inputs.index} ${inputs.vtep}`]]);
     const own = probeMac(inputs.index).replaceAll(":", "");
     for (const { bridge, vni } of inputs.vnis) facts.set(`drop ${bridge}`, `vni ${bridge} ${vni} ${own}`);
-    for (const [peer, { key }] of inputs.peers) facts.set(`forget ${peer}`, `peer ${peer} ${key.toString("hex")}`);
+    for (const [peer, { key, vtep }] of inputs.peers) facts.set(`forget ${peer}`, `peer ${peer} ${key.toString("hex")} ${vtep}`);
     for (const { bridge, index, vtep } of this.#entries.values()) {
       if (vtep !== undefined) facts.set(`unroute ${bridge} ${index}`, `route ${bridge} ${index}`);
     }
     for (const { bridge, vni } of inputs.vnis) {
       for (const peer of inputs.lacking.get(vni) ?? []) facts.set(`has ${bridge} ${peer}`, `lacks ${bridge} ${peer}`);
+      const targets = inputs.exports.get(vni);
+      if (targets !== undefined) facts.set(`silent ${bridge}`, `exports ${bridge} ${targets}`);
     }
     const lines = [...this.#sent.keys()].filter((undo) => undo !== "self" && !facts.has(undo));
     for (const [undo, fact] of facts) if (this.#sent.get(undo) !== fact) lines.push(fact);

@@ -1,24 +1,28 @@
 # Sends and answers overlay probes in the router's namespace: Node has no raw sockets. A probe is a frame of the local experimental EtherType on the bridge of
 # a VNI, or a datagram from VTEP to VTEP that may not be fragmented. Each carries an HMAC of the key that the two nodes share, and its answer has its size.
 #
-# In: `self INDEX VTEP`, `peer INDEX KEY`, `forget INDEX`, `vni DEVICE VNI MAC`, `drop DEVICE`, `route DEVICE INDEX` and `unroute DEVICE INDEX` (whether an
+# In: `self INDEX VTEP`, `peer INDEX KEY VTEP`, `forget INDEX`, `vni DEVICE VNI MAC`, `drop DEVICE`, `route DEVICE INDEX` and `unroute DEVICE INDEX` (whether an
 # answer to this peer goes to it alone), `lacks DEVICE INDEX` and `has DEVICE INDEX` (whether FRR lacks the EVPN routes of this peer, which an answer tells it),
+# `exports DEVICE TARGETS` and `silent DEVICE` (whether this node announces prefixes in the L3VNI, which an answer tells),
 # `frame ROUND INDEX DEVICE MAC SIZE`, `datagram ROUND INDEX VTEP SIZE`, `ping ROUND INDEX VTEP`, `end ROUND`.
-# Out: `ready`, `answered ROUND INDEX WHERE SIZE FLAGS` (1: the peer lacks our EVPN routes), `lost ROUND INDEX WHERE SIZE`, `failed ROUND INDEX WHERE SIZE ERROR`,
+# Out: `ready`, `answered ROUND INDEX WHERE SIZE FLAGS TARGETS` (1: the peer lacks our EVPN routes; 0: it announces no prefix in the VNI), `lost ROUND INDEX WHERE SIZE`, `failed ROUND INDEX WHERE SIZE ERROR`,
 # `ended ROUND`, `unrouted DEVICE INDEX` for a request without a route for its answer, `deaf ERROR` without a socket for datagrams, and each second
 # `dropped REASON NUMBER` for what was not answered. WHERE is a VNI, `udp` or `ping`.
 import hmac, os, select, socket, struct, sys, time
 
 ETHERTYPE, OUTGOING, PORT = 0x88B5, 4, 47890
-# magic, what, flags, VNI, sender, receiver, round, number, then padding and 16 bytes of HMAC.
+# magic, what, flags, targets, VNI, sender, receiver, round, number, then padding and 16 bytes of HMAC.
 HEAD = struct.Struct("!4sBBHIIIQQ")
 MAGIC, REQUEST, REPLY, LACKS_ROUTE = b"PLMB", 1, 2, 1
 SEAL, LEAST = 16, HEAD.size + 16
+MOST_REMEMBERED, REMEMBERED_SECONDS = 65536, 60
 MOST_PER_SECOND = 2000
 own, vtep = 0, ""
-peers, vnis, macs, routes, lacking, waiting = {}, {}, {}, set(), set(), {}
+peers, vteps, vnis, macs, routes, lacking, exporting, waiting = {}, {}, {}, {}, set(), set(), {}, {}
 unrouted, served, second, dropped = set(), {}, 0.0, {}
 udp, tried, refused, pings = None, 0.0, 0, {}
+# The numbers of requests that were taken: of this minute and of the one before.
+recent, earlier, remembered = set(), set(), 0.0
 
 def say(*parts):
     sys.stdout.write(" ".join(str(part) for part in parts) + "\n")
@@ -26,11 +30,14 @@ def say(*parts):
 def drop(reason):
     dropped[reason] = dropped.get(reason, 0) + 1
 
+def packed(address):
+    return socket.inet_pton(socket.AF_INET6 if ":" in address else socket.AF_INET, address)
+
 def seal(key, body):
     return hmac.digest(key, body, "sha256")[:SEAL]
 
-def message(key, what, vni, receiver, round_, number, size, flags=0):
-    body = HEAD.pack(MAGIC, what, flags, 0, vni, own, receiver, round_, number)
+def message(key, what, vni, receiver, round_, number, size, flags=0, targets=0):
+    body = HEAD.pack(MAGIC, what, flags, targets, vni, own, receiver, round_, number)
     body += bytes(max(0, size - len(body) - SEAL))
     return body + seal(key, body)
 
@@ -38,50 +45,64 @@ def parse(data):
     # Short frames arrive padded to the least size of Ethernet, so a message is never shorter than that.
     if len(data) < LEAST or data[:4] != MAGIC:
         return drop("malformed")
-    _, what, flags, _, vni, sender, receiver, round_, number = HEAD.unpack_from(data)
+    _, what, flags, targets, vni, sender, receiver, round_, number = HEAD.unpack_from(data)
     key = peers.get(sender)
     if key is None or receiver != own:
         return drop("stranger")
     if not hmac.compare_digest(data[-SEAL:], seal(key, data[:-SEAL])):
         return drop("forged")
-    return what, flags, vni, sender, round_, number, key
+    return what, flags, targets, vni, sender, round_, number, key
+
+# Numbers are random. A request that is older than all that is remembered gets an answer; nobody waits for it.
+def fresh(number):
+    global recent, earlier, remembered
+    if number in recent or number in earlier:
+        return drop("replayed")
+    if len(recent) >= MOST_REMEMBERED or time.monotonic() >= remembered + REMEMBERED_SECONDS:
+        recent, earlier, remembered = set(), recent, time.monotonic()
+    recent.add(number)
+    return True
 
 def allowed(sender):
     served[sender] = served.get(sender, 0) + 1
     return served[sender] <= MOST_PER_SECOND or drop("rate")
 
-def answered(sender, where, round_, number, size, flags=0):
-    sent = waiting.get(round_, {}).pop((sender, where, size), None)
-    if sent != number:
+def answered(sender, where, round_, number, size, flags=0, targets=0):
+    pending = waiting.get(round_, {})
+    if pending.get((sender, where, size)) != number:
         return drop("unexpected")
-    say("answered", round_, sender, where, size, flags)
+    del pending[sender, where, size]
+    say("answered", round_, sender, where, size, flags, targets)
 
 def take_frame(frame, device):
     found = parse(frame[14:])
     if not found:
         return
-    what, flags, vni, sender, round_, number, key = found
+    what, flags, targets, vni, sender, round_, number, key = found
     if vnis.get(device) != vni:
         return drop("wrong-vni")
-    if what == REQUEST and allowed(sender):
+    if what == REQUEST and fresh(number) and allowed(sender):
         # Without a route the answer would be flooded to every node of the VNI.
         if (device, sender) not in routes:
             return unrouted.add((device, sender))
         try:
             flags = LACKS_ROUTE if (device, sender) in lacking else 0
-            body = message(key, REPLY, vni, sender, round_, number, len(frame) - 14, flags)
+            body = message(key, REPLY, vni, sender, round_, number, len(frame) - 14, flags, exporting.get(device, 0))
             wire.sendto(frame[6:12] + macs[device] + frame[12:14] + body, (device, 0))
         except OSError:
             drop("not-sent")
     elif what == REPLY:
-        answered(sender, vni, round_, number, len(frame) - 14, flags)
+        answered(sender, vni, round_, number, len(frame) - 14, flags, targets)
 
 def take_datagram(data, source):
     found = parse(data)
     if not found:
         return
-    what, _, vni, sender, round_, number, key = found
-    if what == REQUEST and allowed(sender):
+    what, _, _, vni, sender, round_, number, key = found
+    # It would send the answer to somebody who did not ask.
+    if packed(source[0]) != vteps[sender]:
+        return drop("wrong-source")
+    if what == REQUEST and fresh(number) and allowed(sender):
         try:
             udp.sendto(message(key, REPLY, vni, sender, round_, number, len(data)), source)
         except OSError:
@@ -172,20 +193,26 @@ def obey(verb, *args):
             say("lost", args[0], index, where, size)
         say("ended", args[0])
     elif verb == "peer":
-        peers[int(args[0])] = bytes.fromhex(args[1])
+        peers[int(args[0])], vteps[int(args[0])] = bytes.fromhex(args[1]), packed(args[2])
     elif verb == "forget":
         peers.pop(int(args[0]), None)
+        vteps.pop(int(args[0]), None)
     elif verb == "vni":
         vnis[args[0]], macs[args[0]] = int(args[1]), bytes.fromhex(args[2])
     elif verb == "drop":
         vnis.pop(args[0], None)
         macs.pop(args[0], None)
+        exporting.pop(args[0], None)
         for known in (routes, lacking):
             known.difference_update([one for one in known if one[0] == args[0]])
     elif verb in ("route", "unroute"):
         (routes.add if verb == "route" else routes.discard)((args[0], int(args[1])))
     elif verb in ("lacks", "has"):
         (lacking.add if verb == "lacks" else lacking.discard)((args[0], int(args[1])))
+    elif verb == "exports":
+        exporting[args[0]] = int(args[1])
+    elif verb == "silent":
+        exporting.pop(args[0], None)
     elif verb == "ping":
         ping(int(args[0]), int(args[1]), args[2])
     elif verb == "self":

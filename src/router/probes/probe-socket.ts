@@ -114,7 +114,7 @@ export class ProbeSocket {
       this.#log.warn({ errno: Number(first) }, "cannot open the probe port on the VTEP address, trying again each second");
     } else if (verb === "answered" || verb === "lost" || verb === "failed") {
       const round = this.#rounds.get(Number(first));
-      const [peer, where = "", size, flags] = rest;
+      const [peer, where = "", size, flags, exports] = rest;
       if (!round) return;
       const path = where === "udp" || where === "ping" ? where : Number(where);
       round.results.push({
@@ -124,6 +124,7 @@ export class ProbeSocket {
         at: round.sentAt,
         answered: verb === "answered",
         ...(verb === "answered" && flags === LACKS_ROUTE && { lacksRoute: true }),
+        ...(verb === "answered" && Number(exports) > 0 && { exports: Number(exports) }),
       });
     } else if (verb === "ended") {
       const round = this.#rounds.get(Number(first));

@@ -2,25 +2,14 @@ import { namespaceIdentity } from "../../hostnet/namespaces.ts";
 import type { Runnable } from "../../kube/controller/controller.ts";
 import type { Log } from "../../kube/log.ts";
 import { sleep } from "../../util/sleep.ts";
-import { ENOUGH, judge, keyOf, observe, type PairId, type PairStates, type ProbeResult, retain, type Verdict } from "./pairs.ts";
-import {
-  answeredTrainsSince,
-  lossOf,
-  lossPercents,
-  observeTrains,
-  percentOf,
-  requiredSize,
-  SMALLER,
-  type Trains,
-  trainsSince,
-  vtepPairs,
-} from "./datagrams.ts";
+import { exportsOf, forgetLosses, keyOf, observe, type PairId, type PairStates, retain } from "./pairs.ts";
+import { forgetTrains, lossPercents, observeTrains, requiredSize, SMALLER, type Trains, vtepPairs } from "./datagrams.ts";
 import { choosePairs, type FramePair, type PairChoice, SMALL_FRAME } from "./pair-choice.ts";
-import { peersOf } from "./peers.ts";
+import { NOTHING_PROBED, type ProbeReport, probeReport } from "./probe-report.ts";
 import { macOf, ProbeRoutes } from "./probe-routes.ts";
 import { ProbeSocket } from "./probe-socket.ts";
 import { overlayReachable, overlayReport } from "./report-overlay.ts";
-import { isComplete, planTick, DOUBT_MS, SLOTS, TICK_MS } from "./tick.ts";
+import { planTick, SLOTS, TICK_MS } from "./tick.ts";
 
 export interface LocalVni {
   readonly vni: number;
@@ -30,6 +19,8 @@ export interface LocalVni {
   /** Changes when the bridge or the VXLAN device is recreated: our entries are gone with the old one. */
   readonly devices: string;
   readonly mtu: number;
+  /** The fingerprint of the route targets that an L3VNI both exports and imports. */
+  readonly imports?: number;
 }
 
 export interface ProbePeer {
@@ -47,28 +38,12 @@ export interface ProbeInputs {
   readonly peers: ReadonlyMap<number, ProbePeer>;
   /** The node indexes that have a VNI applied, by VNI. */
   readonly members: ReadonlyMap<number, readonly number[]>;
-  /** The peers whose EVPN routes FRR should have and does not, by VNI. */
+  /** The peers whose EVPN routes FRR should have and does not, by VNI: in an L3VNI their router MAC. */
   readonly lacking: ReadonlyMap<number, readonly number[]>;
+  /** The fingerprint of the route targets with which this node announces prefixes, by L3VNI: peers should have its router MAC. */
+  readonly exports: ReadonlyMap<number, number>;
   /** The router MAC of a VTEP in an L3VNI, as FRR knows it. */
   readonly routerMac: (vni: number, vtep: string) => string | undefined;
-}
-
-export interface ProbedPair {
-  readonly node: string;
-  readonly where: ProbeResult["where"];
-  readonly size: number;
-  readonly verdict: Verdict;
-}
-
-/** What the probes of this node have found. */
-export interface ProbeReport {
-  readonly pairs: readonly ProbedPair[];
-  /** The VNIs in which FRR lacks the EVPN routes of a node, by node. */
-  readonly lacking: ReadonlyMap<string, readonly number[]>;
-  /** Percent, by node, for paths that lose some datagrams. */
-  readonly loss: ReadonlyMap<string, number>;
-  /** The largest datagram that passes, by node, where the required size does not. */
-  readonly largest: ReadonlyMap<string, { readonly required: number; readonly passes: number | undefined }>;
 }
 
 const REFRESH_MS = 5_000;
@@ -83,11 +58,14 @@ export interface Pair {
   readonly vni: LocalVni;
 }
 
+/** With which route targets a peer says that it announces prefixes in an L3VNI; undefined while it says nothing. */
+export type ExportsOf = (vni: number, peer: number) => number | undefined;
+
 export interface ProberOptions {
   readonly netns: string;
   readonly log: Log;
   /** What there is to probe now; undefined while there is nothing. */
-  observe(signal: AbortSignal): Promise<ProbeInputs | undefined>;
+  observe(exportsOf: ExportsOf, signal: AbortSignal): Promise<ProbeInputs | undefined>;
   /** A pair has begun to fail, to work, or to be unknown. */
   onChange(): void;
   /** Received probes that were not answered. */
@@ -130,39 +108,17 @@ export class OverlayProber implements Runnable {
   /** Undefined until it is known what to probe. */
   get report(): ProbeReport | undefined {
     const inputs = this.#inputs;
-    if (!inputs) return this.#observed ? { pairs: [], lacking: new Map(), loss: new Map(), largest: new Map() } : undefined;
-    const now = performance.now();
-    const liveSince = (peer: number) => this.#liveSince.get(peer);
-    const required = requiredSize(inputs);
-    const pairs = this.#allPairs(inputs);
-    const wantedSince = (pair: PairId) => this.#wanted.get(keyOf(pair)) ?? now;
-    const path = (peer: number, since: number) => answeredTrainsSince(this.#trains, peer, since);
-    const judged = pairs.flatMap(({ peer, where, size }) => {
-      const node = inputs.peers.get(peer)?.node;
-      if (node === undefined) return [];
-      const verdict = judge(this.#states, { peer, where, size }, { now, wantedSince, liveSince, path });
-      const early = verdict.state === "failing" && !isComplete({ peer, where, size }, verdict.since, pairs, this.#states, now);
-      return [{ node, where, size, verdict: early ? { state: "ok" as const } : verdict }];
-    });
-    const loss = new Map<string, number>();
-    const largest = new Map<string, { required: number; passes: number | undefined }>();
-    for (const peer of this.#vtepPeers(inputs)) {
-      const node = inputs.peers.get(peer)?.node;
-      if (node === undefined) continue;
-      const lost = lossOf(this.#trains, peer);
-      if (lost && this.#knowsLoss(inputs, lost.since, now)) loss.set(node, this.#loss.get(peer) ?? percentOf(lost));
-      const passes = SMALLER.find((size) => this.#states.get(keyOf({ peer, where: "udp", size }))?.losses === 0);
-      largest.set(node, { required, passes });
-    }
-    return { pairs: judged, lacking: lackingByNode(inputs), loss, largest };
-  }
-
-  /** Whether all paths were measured since one began to lose packets. */
-  #knowsLoss(inputs: ProbeInputs, since: number, now: number): boolean {
-    if (now - since >= DOUBT_MS) return true;
-    return this.#vtepPeers(inputs).every((peer) => {
-      const { lost, sent } = trainsSince(this.#trains, peer, since);
-      return lossOf(this.#trains, peer) !== undefined || sent >= (lost === 0 || lost === sent ? ENOUGH : 2 * ENOUGH);
+    if (!inputs) return this.#observed ? NOTHING_PROBED : undefined;
+    return probeReport({
+      inputs,
+      pairs: this.#allPairs(inputs),
+      vtepPeers: this.#vteps,
+      states: this.#states,
+      trains: this.#trains,
+      loss: this.#loss,
+      wanted: this.#wanted,
+      liveSince: this.#liveSince,
+      now: performance.now(),
     });
   }
 
@@ -211,13 +167,17 @@ export class OverlayProber implements Runnable {
     if (performance.now() < this.#refreshAt) return;
     this.#refreshAt = performance.now() + REFRESH_MS;
     try {
-      this.#inputs = await this.#options.observe(signal);
+      const now = performance.now();
+      const exports: ExportsOf = (where, peer) => exportsOf(this.#states, { peer, where, size: SMALL_FRAME }, now);
+      this.#inputs = await this.#options.observe(exports, signal);
       this.#observed = true;
       const live = [...(this.#inputs?.peers ?? [])].filter(([, { isLive }]) => isLive);
       this.#liveSince = new Map(live.map(([peer]) => [peer, this.#liveSince.get(peer) ?? performance.now()]));
     } catch (error) {
       // While FRR or the kernel does not answer, what was known before is probed.
       if (!signal.aborted) this.#options.log.warn({ error }, "cannot read what to probe");
+      // What FRR announces is not known then.
+      if (this.#inputs) this.#inputs = { ...this.#inputs, exports: new Map() };
     }
   }
 
@@ -226,8 +186,15 @@ export class OverlayProber implements Runnable {
     await this.#routes.prepare(inputs, this.#pairs, signal);
     const now = performance.now();
     const slot = this.#tick % SLOTS;
-    const vtepPeers = this.#vtepPeers(inputs);
-    const plan = planTick({ inputs, pairs: this.#pairs, vtepPeers, states: this.#states, trains: this.#trains, slot, now });
+    const plan = planTick({
+      inputs,
+      pairs: this.#pairs,
+      vtepPeers: this.#vteps,
+      states: this.#states,
+      trains: this.#trains,
+      slot,
+      now,
+    });
     const vtepOf = (peer: number) => inputs.peers.get(peer)?.vtep;
     const lines = plan.frames.map(({ peer, vni }) => {
       const mac = macOf(inputs, vni, peer).replaceAll(":", "");
@@ -235,7 +202,7 @@ export class OverlayProber implements Runnable {
     });
     for (const { peer, size } of plan.datagrams) lines.push((round) => `datagram ${round} ${peer} ${vtepOf(peer)} ${size}`);
     for (const peer of plan.pings) lines.push((round) => `ping ${round} ${peer} ${vtepOf(peer)}`);
-    if (slot === 0) this.#forget(inputs);
+    if (slot === 0) this.#forget(inputs, now);
     void this.#socket.round(lines, now, WAIT_MS, signal).then((results) => {
       this.#states = observe(this.#states, results);
       this.#trains = observeTrains(this.#trains, results, now);
@@ -248,9 +215,16 @@ export class OverlayProber implements Runnable {
     return this.#choice?.pairs ?? [];
   }
 
+  get #vteps(): readonly number[] {
+    return this.#choice?.vteps ?? [];
+  }
+
   #choose(): void {
     const turn = Math.floor(this.#tick / (SLOTS * TURN_INTERVALS));
-    this.#choice = this.#inputs && choosePairs(this.#inputs, turn, this.#choice, this.#states);
+    const before = new Set(this.#vteps);
+    this.#choice = this.#inputs && choosePairs(this.#inputs, turn, this.#choice, { states: this.#states, trains: this.#trains });
+    const begun = this.#vteps.filter((peer) => !before.has(peer));
+    if (begun.length > 0) this.#states = forgetLosses(this.#states, begun);
     const all = this.#inputs ? this.#allPairs(this.#inputs).map(keyOf) : [];
     const missing = all.filter((key) => !this.#states.has(key));
     this.#wanted = new Map(missing.map((key) => [key, this.#wanted.get(key) ?? performance.now()]));
@@ -258,41 +232,29 @@ export class OverlayProber implements Runnable {
 
   #allPairs(inputs: ProbeInputs): PairId[] {
     const required = requiredSize(inputs);
-    return [...this.#pairs, ...this.#vtepPeers(inputs).flatMap((peer) => vtepPairs(peer, required))];
+    return [...this.#pairs, ...this.#vteps.flatMap((peer) => vtepPairs(peer, required))];
   }
 
-  #vtepPeers({ index, peers }: ProbeInputs): number[] {
-    return peersOf(index, [index, ...peers.keys()], 0, 0);
-  }
-
-  #forget(inputs: ProbeInputs): void {
-    const peers = this.#vtepPeers(inputs);
-    const keys = [...this.#pairs.map(keyOf), ...peers.flatMap((peer) => vtepPairs(peer, requiredSize(inputs)).map(keyOf))];
-    for (const peer of peers) for (const size of SMALLER) keys.push(keyOf({ peer, where: "udp", size }));
-    const suspects = [...this.#states].filter(([key, { losses }]) => losses > 0 && / (?:ping|udp) /.test(key)).map(([key]) => key);
-    this.#states = retain(this.#states, new Set([...keys, ...suspects]));
-    const probed = new Set([...peers, ...this.#pairs.map(({ peer }) => peer)]);
-    this.#trains = new Map([...this.#trains].filter(([peer]) => probed.has(peer)));
+  #forget(inputs: ProbeInputs, now: number): void {
+    const smaller = this.#vteps.flatMap((peer) => SMALLER.map((size) => keyOf({ peer, where: "udp", size })));
+    this.#states = retain(this.#states, new Set([...this.#allPairs(inputs).map(keyOf), ...smaller]), now);
+    this.#trains = forgetTrains(this.#trains, now);
   }
 
   #noteChange(): void {
     const report = this.report && overlayReport(this.report);
     // Which nodes are probed changes every turn.
     const { status, message } = overlayReachable(report);
-    const printed = JSON.stringify([status, message, report?.failing, (report?.reached ?? 0) > 0]);
+    const printed = JSON.stringify([
+      status,
+      message,
+      report?.failing.map((path) => path.message),
+      report?.unobserved,
+      report?.deadVnis,
+      (report?.reached ?? 0) > 0,
+    ]);
     if (printed === this.#printed) return;
     this.#printed = printed;
     this.#options.onChange();
   }
-}
-
-function lackingByNode({ peers, lacking }: ProbeInputs): Map<string, number[]> {
-  const byNode = new Map<string, number[]>();
-  for (const [vni, absent] of lacking) {
-    for (const peer of absent) {
-      const node = peers.get(peer)?.node;
-      if (node !== undefined) byNode.set(node, [...(byNode.get(node) ?? []), vni]);
-    }
-  }
-  return byNode;
 }

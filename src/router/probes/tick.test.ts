@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { answeredTrainsSince, lossOf, lossPercents, observeTrains, type Trains, trainSizes } from "./datagrams.ts";
+import { answeredTrainsSince, forgetTrains, lossOf, lossPercents, observeTrains, type Trains, trainSizes } from "./datagrams.ts";
 import { observe, type PairId, type ProbeResult } from "./pairs.ts";
 import type { LocalVni, Pair } from "./prober.ts";
 import { isComplete, planTick, SLOTS } from "./tick.ts";
@@ -127,4 +127,10 @@ test("a reported percentage stays until the loss changes", () => {
   expect(lossPercents(after(4, 4, 4), first)).toEqual(first);
   expect(lossPercents(after(8, 8, 8), first)).toEqual(new Map([[2, 80]]));
   expect(lossPercents(after(0, 0, 0), first)).toEqual(new Map());
+});
+
+test("trains of another time are forgotten: a path that is measured again later has lost nothing yet", () => {
+  const lossy = after(0, 3, 3);
+  expect(lossOf(forgetTrains(lossy, 60_999), 2)).toEqual({ lost: 6, sent: 20, since: 1_000 });
+  expect(forgetTrains(lossy, 62_000)).toEqual(new Map());
 });

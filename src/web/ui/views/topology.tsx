@@ -96,6 +96,7 @@ function Chosen({ component, fabric }: { component: string; fabric: Fabric }) {
 const REASONS: Readonly<Record<string, string>> = {
   NoAnswerInVNI: "frames do not arrive",
   NoEVPNRoute: "EVPN routes are missing",
+  NoRouterMAC: "a router MAC is missing",
   NoPath: "no answer, not even to pings",
   NoAnswer: "no answer to probes",
   TooLarge: "full packets do not pass",
