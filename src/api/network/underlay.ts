@@ -45,7 +45,7 @@ const underlayInterface = s.object(
         cel: "self.type == 'NetworkDevice' ? has(self.networkDevice) && !has(self.cniDevice) : has(self.cniDevice) && !has(self.networkDevice)",
         message: "type NetworkDevice allows only networkDevice, type CNIDevice only cniDevice",
         check: ({ type, networkDevice, cniDevice: cni }) =>
-          (type === "NetworkDevice" ? networkDevice && !cni : cni && !networkDevice) !== false,
+          (type === "NetworkDevice" ? networkDevice && !cni : cni && !networkDevice) === true,
       }),
     ],
   },
