@@ -1,3 +1,4 @@
+import { linksOf } from "./sessions.ts";
 import type { Condition } from "../api/kind.ts";
 import { L2VNI } from "../api/openpe/l2vni.ts";
 import { L3VNI } from "../api/openpe/l3vni.ts";
@@ -136,14 +137,12 @@ class NodeExplanation {
     return { ...statement, health: "Down", ownFault: true, reason: state, message, fix: { text, command } };
   }
 
-  /** An unnumbered session has the name of its interface; of others it is not known. While a fabric link is down, it is the most likely cause. */
   #session({ vrf, neighbor, state, since }: Session): HealthStatement {
     const fabric = this.#fabric().has(neighbor) && vrf === "default";
     const down = state !== "Established";
-    const all = fabric && down ? (this.#status.links ?? []) : [];
-    const links = all.some(({ name }) => name === neighbor) ? all.filter(({ name }) => name === neighbor) : all;
+    const links = fabric && down ? linksOf(neighbor, this.#status.links) : [];
     const dependencies: Dependency[] = [{ component: this.#agent }, { component: this.#frr }];
-    dependencies.push(...links.map(({ name }): Dependency => ({ component: { kind: "Link", name, node: this.#node } })));
+    dependencies.push(...links.map((name): Dependency => ({ component: { kind: "Link", name, node: this.#node } })));
     if (!fabric && down) dependencies.push({ component: { kind: "FRR", name: "lb", node: this.#node } });
     const statement = {
       component: this.#sessionComponent(vrf, neighbor),

@@ -100,3 +100,9 @@ function count({ sessions, vnis }: FrrState): void {
     }
   }
 }
+
+/** The links that a fabric session may depend on. An unnumbered one has the name of its interface; of others it is not known. */
+export function linksOf(neighbor: string, links: readonly { name: string }[] = []): string[] {
+  const names = links.map(({ name }) => name);
+  return names.includes(neighbor) ? [neighbor] : names;
+}

@@ -85,7 +85,7 @@ function timerProblems(field: string, { holdTime, keepaliveTime, connectTime }: 
   const name = (timer: string) => nameIn(writtenAs, `${field}.${timer}`);
   // v0.2 counts seconds.
   const unit = (timer: string) => (name(timer).endsWith("Seconds") ? "" : "s");
-  const described = (timer: string, text = "") => `${name(timer)} ${unit(timer) === "" ? seconds(text) : text}`;
+  const written = (timer: string, text = "") => `${name(timer)} ${unit(timer) === "" ? seconds(text) : text}`;
   const duration = (timer: string, text: string | undefined) => {
     const value = seconds(text);
     if (text !== undefined && value === undefined)
@@ -105,21 +105,21 @@ function timerProblems(field: string, { holdTime, keepaliveTime, connectTime }: 
     ...problemIf(
       hold !== undefined && hold !== 0 && (hold < 3 || hold >= 65_536),
       `${field}.holdTime`,
-      () => `${described("holdTime", holdTime)} must be 0 or 3${unit("holdTime")} to 65535${unit("holdTime")}`,
+      () => `${written("holdTime", holdTime)} must be 0 or 3${unit("holdTime")} to 65535${unit("holdTime")}`,
     ),
     ...problemIf(
       keepalive !== undefined && (keepalive < 0 || keepalive >= 65_536),
       `${field}.keepaliveTime`,
-      () => `${described("keepaliveTime", keepaliveTime)} must be 0${unit("keepaliveTime")} to 65535${unit("keepaliveTime")}`,
+      () => `${written("keepaliveTime", keepaliveTime)} must be 0${unit("keepaliveTime")} to 65535${unit("keepaliveTime")}`,
     ),
     ...problemIf(
       hold !== undefined && keepalive !== undefined && keepalive > hold,
       `${field}.keepaliveTime`,
-      () => `${described("keepaliveTime", keepaliveTime)} is longer than ${described("holdTime", holdTime)}`,
+      () => `${written("keepaliveTime", keepaliveTime)} is longer than ${written("holdTime", holdTime)}`,
     ),
     ...problemIf(connect !== undefined && !(Number.isInteger(connect) && connect >= 1 && connect <= 65_535), `${field}.connectTime`, () =>
       unit("connectTime") === ""
-        ? `${described("connectTime", connectTime)} must be 1 to 65535`
+        ? `${written("connectTime", connectTime)} must be 1 to 65535`
         : `connectTime ${connectTime} must be 1s to 65535s in whole seconds`,
     ),
   ];
