@@ -252,6 +252,19 @@ exit
   });
 });
 
+test("an instance that is restarted for another VNI does not restore a value of another owner that is replaced", () => {
+  const have = "vrf red\n vni 100\nexit-vrf\nrouter bgp 1 vrf red\n bgp router-id 1.1.1.1\nexit\n";
+  const set = new ConfigSet(entriesOf(parse(have), () => ["frr"]));
+  const add = entriesOf(parse("vrf red\n vni 200\nexit-vrf\nrouter bgp 1 vrf red\n bgp router-id 2.2.2.2\nexit\n"), () => ["frr"]);
+  expect(changes(set, { remove: [], add, wanted: () => true }).map(({ send }) => send)).toEqual([
+    "no vni 100",
+    "no router bgp 1 vrf red",
+    "router bgp 1 vrf red",
+    "bgp router-id 2.2.2.2",
+    "vni 200",
+  ]);
+});
+
 test("a removed line does not restore the line of another owner that it replaced", () => {
   const set = new ConfigSet(entriesOf(parse("router bgp 1 vrf red\n bgp router-id 1.1.1.1\nexit\n"), () => ["frr"]));
   const add = entriesOf(parse("router bgp 2 vrf red\nexit\n"), () => ["frr"]);

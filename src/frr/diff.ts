@@ -66,6 +66,8 @@ export function changes(have: ConfigSet, change: DesiredChange): LineChange[] {
     drops.set(entry.key, dropped);
     for (const { key } of dropped) going.delete(key);
   }
+  // Another owner may still want the value that is replaced here.
+  for (const { key } of [...replacedBy.values()].flat()) displaced.add(key);
   for (const entry of [...going.values(), ...[...going.keys()].flatMap((key) => drops.get(key) ?? [])]) {
     if (change.wanted(entry) && !displaced.has(entry.key)) coming.set(entry.key, entry);
   }
