@@ -129,7 +129,7 @@ describe.each(FRR_RELEASES)("FRR %s", (version) => {
       if (done.rejected) wrong.push({ fragment, ...done.rejected });
     };
     const walk = applyOrder(planned);
-    const wanted = new Set([planned.underlay, ...planned.steps].map((step) => step?.owner));
+    const wanted = new Set([planned.underlay, ...planned.steps, ...(planned.ousted ?? [])].map((step) => step?.owner));
     let next = walk.next();
     await apply(base);
     while (!next.done) {
