@@ -197,6 +197,7 @@ class Agent {
     this.#states = forgetLosses(
       this.#states,
       this.#choice.vteps.filter((peer) => !before.includes(peer)),
+      now,
     );
     this.#states = retain(this.#states, new Set(this.#pairs.map(keyOf)), now);
     this.#trains = forgetTrains(this.#trains, now);

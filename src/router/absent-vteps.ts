@@ -3,7 +3,10 @@ import type { ExportsOf, ProbeInputs, ProbePeer } from "./probes/prober.ts";
 /** A joining node publishes its VNIs a moment before its routes arrive; a restarted FRR learns them again. */
 const ABSENT_OBSERVATIONS = 3;
 
-/** How often in a row FRR lacked the VTEP of a node, by `INDEX VNI`. */
+/**
+ * How often in a row FRR lacked the VTEP of a node, by `INDEX VNI`. An observation of an L3 VNI counts half: what a peer announces is known from its last answer, which may
+ * be of the time before its FRR restarted.
+ */
 export type AbsentVteps = ReadonlyMap<string, number>;
 
 interface Expected extends Pick<ProbeInputs, "index" | "vnis" | "members" | "peers" | "routerMac"> {
@@ -34,7 +37,7 @@ export function absentVteps(
       const peer = peers.get(other);
       if (other === index || !peer?.isLive || !isAbsent(other, peer)) continue;
       const key = `${other} ${vni}`;
-      absent.set(key, (before.get(key) ?? 0) + step);
+      absent.set(key, (before.get(key) ?? 0) + (type === "L2" ? step : step / 2));
     }
   }
   return absent;

@@ -73,7 +73,10 @@ export class Overlay implements Runnable {
       observe: async (exportsOf, signal) => {
         const published = members.get(`${namespace}/${membersName}`);
         const live = router.vnis;
-        if (!published || live.length === 0) return undefined;
+        if (!published || live.length === 0) {
+          routerOverlayMapUnreadable.set(0);
+          return undefined;
+        }
         const observed = await overlay.observe(signal);
         const inputs = probeInputs({ node, live, members: published, keys, ...observed });
         const isConnected = overlay.isConnected();

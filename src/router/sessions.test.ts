@@ -20,7 +20,7 @@ function pollerOf(first: Partial<FrrAnswer> | Error) {
       if (scope.vnis) vniPolls += 1;
       if (next instanceof Error) return Promise.reject(next);
       const { vnis = [], ...rest } = next;
-      return Promise.resolve({ sessions: [], identity: "1", ...rest, ...(scope.vnis && { vnis }) });
+      return Promise.resolve({ sessions: [], identity: "1", isConnected: true, ...rest, ...(scope.vnis && { vnis }) });
     },
     onChange: () => calls.push("change"),
     onRestart: () => calls.push("restart"),

@@ -12,6 +12,8 @@ export interface FrrAnswer {
   readonly vnis?: readonly VniReport[];
   /** Changes when a daemon is restarted. */
   readonly identity: string;
+  /** Whether a session with the fabric is up. */
+  readonly isConnected: boolean;
 }
 
 export interface PollScope {
@@ -37,6 +39,7 @@ export class RouterSessionPoller implements Runnable {
   readonly #poller: FrrPoller<FrrState>;
   /** Also while FRR does not answer: the start time of a session stays. */
   #sessions: FrrState["sessions"] = [];
+  #isConnected = false;
   #polls = 0;
   #vnisUntil = VNIS_AFTER_CHANGE;
 
@@ -63,7 +66,7 @@ export class RouterSessionPoller implements Runnable {
   }
 
   get isConnected(): boolean {
-    return this.state?.sessions.some(({ vrf, state }) => vrf === "default" && state === "Established") ?? false;
+    return this.state !== undefined && this.#isConnected;
   }
 
   /** Something was changed, so that VNIs may follow: the next polls include them. */
@@ -78,7 +81,8 @@ export class RouterSessionPoller implements Runnable {
   async #poll(before: FrrState | undefined, signal: AbortSignal): Promise<PollResult<FrrState>> {
     this.#polls += 1;
     const scope = { vnis: !before || this.#polls <= this.#vnisUntil || this.#polls % VNIS_EVERY === 0 };
-    const { sessions, vnis = before?.vnis ?? [], identity } = await this.#options.poll(scope, signal);
+    const { sessions, vnis = before?.vnis ?? [], identity, isConnected } = await this.#options.poll(scope, signal);
+    this.#isConnected = isConnected;
     this.#sessions = withSessionTimes(sessions, this.#sessions, new Date());
     const state = { sessions: this.#sessions, vnis };
     return { state, identity, isChanged: !before || !isDeepStrictEqual(comparable(before), comparable(state)) };

@@ -47,10 +47,10 @@ const routesOf = (resources: Parameters<typeof observed>[0]) => {
 const shop = l2vni("shop", { vni: 110, vrf: "red" });
 const withGateway = l2vni("shop", { vni: 110, vrf: "red", l2gatewayips: ["10.1.0.1/24"] });
 
-test("a node announces prefixes of a VRF if it has a host session or the gateway of a subnet there", () => {
+test("a node announces a prefix of its own in a VRF if it has a host session there, but not with the subnet of an L2VNI", () => {
   const red = l3vni("red", { vni: 100, vrf: "red" });
   expect(routesOf({ l2vnis: [shop], l3vnis: [red] })?.hasPrefixes).toBe(false);
-  expect(routesOf({ l2vnis: [withGateway], l3vnis: [red] })?.hasPrefixes).toBe(true);
+  expect(routesOf({ l2vnis: [withGateway], l3vnis: [red] })?.hasPrefixes).toBe(false);
   const hostsession = { asn: 64514, hostasn: 64515, localcidr: { ipv4: "192.168.9.0/24" } };
   expect(routesOf({ l2vnis: [shop], l3vnis: [l3vni("red", { vni: 100, vrf: "red", hostsession })] })?.hasPrefixes).toBe(true);
 });

@@ -19,7 +19,10 @@ export interface LiveVni {
 }
 
 interface VrfRoutes {
-  /** Whether this node announces prefixes of the VRF by itself: the address of a host session, or the subnets of L2VNIs. */
+  /**
+   * Whether this node announces a prefix of the VRF that no other node announces: the address of its host session. The subnet of an L2VNI comes from every node that has it, so
+   * that FRR uses the own route, and learns no router MAC with those of others.
+   */
   readonly hasPrefixes: boolean;
   /** Of the route targets with which it announces them, 16 bits. Nodes with the same L3VNI have the same. */
   readonly exports: number;
@@ -36,24 +39,16 @@ export function liveVnis(lastGood: ReadonlyMap<string, LastGoodResource>): LiveV
     const links = rendered.links.filter((link) => link.netns === "router" && !(type === "L3" && link.type === "veth"));
     const vrf = links.find((link) => link.type === "vrf")?.name ?? "default";
     if (type === "L2") return [{ vni, type, vrf, links }];
-    return [{ vni, type, vrf, links, routes: routesOf(spec as L3VNISpec, vrf, lastGood) }];
+    return [{ vni, type, vrf, links, routes: routesOf(spec as L3VNISpec) }];
   });
 }
 
-function routesOf(
-  { hostsession, exportRTs = [], importRTs = [] }: L3VNISpec,
-  vrf: string,
-  live: ReadonlyMap<string, LastGoodResource>,
-): VrfRoutes {
-  const hasSubnets = [...live].some(([owner, { spec, rendered }]) => {
-    if (!owner.startsWith("L2VNI/") || ((spec as L2VNISpec).l2gatewayips ?? []).length === 0) return false;
-    return rendered.links.some((link) => link.type === "vrf" && link.name === vrf);
-  });
+function routesOf({ hostsession, exportRTs = [], importRTs = [] }: L3VNISpec): VrfRoutes {
   const [exported, imported] = [exportRTs, importRTs].map((texts) => new Set(texts.flatMap((text) => routeTarget(text) ?? [])));
   // Of those that FRR derives from the VNI only the VNI counts.
   const isAutomatic = (exported?.size ?? 0) === 0;
   return {
-    hasPrefixes: hostsession !== undefined || hasSubnets,
+    hasPrefixes: hostsession !== undefined,
     exports: (fingerprint([...(exported ?? [])].toSorted().join(" ")) % 0xffff) + 1,
     importsOwn: isAutomatic ? (imported?.size ?? 0) === 0 : exported?.isDisjointFrom(imported ?? new Set()) === false,
   };

@@ -60,7 +60,7 @@ afterAll(async () => {
 });
 
 /** Values that the earlier definitions do not know. */
-const NEWER = /"(Application|VolumeGroupReplication)"/;
+const NEWER = /"(Application|VolumeGroupReplication|announced)"/;
 
 interface EarlierSpec {
   readonly neighbors?: readonly { readonly asn?: number; readonly address?: string }[];

@@ -110,7 +110,7 @@ async function startAgent(): Promise<void> {
     nodes,
     namespace: routers,
     router: router as unknown as NodeRouter,
-    poll: () => Promise.resolve({ sessions: [], vnis: [], identity: "1" }),
+    poll: () => Promise.resolve({ sessions: [], vnis: [], identity: "1", isConnected: false }),
     budget: new WriteBudget(),
     events,
   });

@@ -86,7 +86,7 @@ const failingPath = s.object(
   {
     node: s.string({ doc: "The other node.", minLength: 1, maxLength: 253 }),
     reason: s.enum(["NoAnswerInVNI", "NoEVPNRoute", "NoRouterMAC", "NoPath", "NoAnswer", "TooLarge", "Loss"], {
-      doc: "NoAnswerInVNI: frames of these VNIs do not arrive, the underlay works. NoEVPNRoute: the other node has these VNIs, and its EVPN routes do not arrive here, or those of this node do not arrive there. NoRouterMAC: the other node announces prefixes in these L3VNIs, and FRR here has no router MAC of it, or FRR there has none of this node: packets of the VRF do not find their way. NoPath: the other node does not even answer pings. NoAnswer: it answers pings and no probe, although its agent is alive. TooLarge: small packets pass, full packets do not. Loss: packets are lost on the underlay.",
+      doc: "NoAnswerInVNI: frames of these VNIs do not arrive, the underlay works. NoEVPNRoute: the other node has these VNIs, and its EVPN routes do not arrive here, or those of this node do not arrive there. NoRouterMAC: the other node announces the address of a host session in these L3VNIs, and FRR here has no router MAC of it, or FRR there has none of this node: packets of the VRF do not find their way. NoPath: the other node does not even answer pings. NoAnswer: it answers pings and no probe, although its agent is alive. TooLarge: small packets pass, full packets do not. Loss: packets are lost on the underlay.",
     }),
     vnis: s.optional(s.string({ doc: "The VNIs that fail, as ranges.", maxLength: 1024 })),
     message: s.string({ doc: "What passes and what does not.", maxLength: 1024 }),

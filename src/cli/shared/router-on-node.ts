@@ -5,7 +5,7 @@ import { FrrError } from "../../frr/error.ts";
 import type { ConfigLine } from "../../frr/fragment.ts";
 import { FrrInstance } from "../../frr/instance.ts";
 import type { FrrClient } from "../../frr/client.ts";
-import { knownAddresses, routerMacs, sessions, vnis } from "../../frr/show.ts";
+import { knownAddresses, routerMacs, type Session, sessions, vnis } from "../../frr/show.ts";
 import type { NetworkNamespaces } from "../../hostnet/namespaces.ts";
 import { readLinks } from "../../hostnet/snapshot.ts";
 import type { Log } from "../../kube/log.ts";
@@ -90,7 +90,15 @@ export async function readRouterState(
     ),
     ...(evpn && { vnis: evpn }),
     identity: identities.join(" "),
+    isConnected: isConnected(bgp),
   };
+}
+
+/** The session of a host does not lead to other nodes. If no session carries EVPN routes, that is a fault, and not a session that is down. */
+function isConnected(bgp: readonly Session[]): boolean {
+  const main = bgp.filter(({ vrf }) => vrf === "default");
+  const withEvpn = main.filter(({ families }) => families.some(({ family }) => family === "l2VpnEvpn"));
+  return (withEvpn.length > 0 ? withEvpn : main).some(({ state }) => state === "Established");
 }
 
 async function readVnis(

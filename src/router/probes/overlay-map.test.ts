@@ -33,6 +33,7 @@ describe("is rejected with its key", () => {
     [{ overlayNodes: '{"a":[1,"$(reboot)"]}', overlaySets: "[]" }, "overlayNodes has no index and VTEP for a"],
     [{ overlayNodes: '{"a":[1,"10.0.0"]}', overlaySets: "[]" }, "overlayNodes has no index and VTEP for a"],
     [{ overlayNodes: '{"a":[1,"fade"]}', overlaySets: "[]" }, "overlayNodes has no index and VTEP for a"],
+    [{ overlayNodes: '{"a":[1,"fe80::1%eth0"]}', overlaySets: "[]" }, "overlayNodes has no index and VTEP for a"],
     [{ overlayNodes: "{}", overlaySets: "{}" }, "overlaySets is not a list"],
     [{ overlayNodes: "{}", overlaySets: '[["1","2"]]' }, "overlaySets has an entry that is not three ranges"],
     [{ overlayNodes: "{}", overlaySets: '[["7-3","","0"]]' }, 'overlaySets has the range "7-3"'],

@@ -72,10 +72,15 @@ function entriesOf(value: unknown): [string, { index: number; vtep: string }][] 
   if (!isObject(value)) throw new OverlayMapError("overlayNodes is not an object");
   return Object.entries(value).map(([name, entry]) => {
     const [index, vtep] = Array.isArray(entry) ? (entry as unknown[]) : [];
-    if (!Number.isSafeInteger(index) || Number(index) < 0 || Number(index) >= 2 ** 24 || typeof vtep !== "string" || isIP(vtep) === 0)
+    if (!Number.isSafeInteger(index) || Number(index) < 0 || Number(index) >= 2 ** 24 || typeof vtep !== "string" || !isAddress(vtep))
       throw new OverlayMapError(`overlayNodes has no index and VTEP for ${name.slice(0, 253)}`);
     return [name, { index: Number(index), vtep }];
   });
+}
+
+/** Of a zone the address would belong to a link of the node that published it. */
+function isAddress(text: string): boolean {
+  return isIP(text) > 0 && !text.includes("%");
 }
 
 function json(data: Readonly<Record<string, string>>, field: string): unknown {

@@ -203,14 +203,20 @@ test("lost datagrams and pings are remembered for three intervals, also if nobod
 });
 
 test("a node whose turn begins has lost no datagram yet", () => {
-  expect(keysOf(forgetLosses(lostAndAnswered, [2]))).toEqual(["2 udp 1522", "2 110 64", "3 udp 100"]);
+  expect(keysOf(forgetLosses(lostAndAnswered, [2], 11_001))).toEqual(["2 udp 1522", "2 110 64", "3 udp 100"]);
 });
 
-test("a peer announces prefixes if its last probe was answered lately, and says so", () => {
+test("what a node has just lost still counts when its turn begins", () => {
+  expect(forgetLosses(lostAndAnswered, [2], 11_000)).toEqual(lostAndAnswered);
+});
+
+test("a peer announces prefixes if its last answer says so, and three probes in a row were not lost since", () => {
   const pair = { peer: 2, where: 300, size: 64 };
   const heard = observe(new Map(), [{ ...pair, at: 1_000, answered: true, exports: 7 }]);
   expect(exportsOf(heard, pair, 31_000)).toBe(7);
   expect(exportsOf(heard, pair, 31_001)).toBeUndefined();
-  expect(exportsOf(observe(heard, [{ ...pair, at: 2_000, answered: false }]), pair, 2_000)).toBeUndefined();
+  const losses = [2_000, 3_000, 4_000].map((at) => Object.assign({ at, answered: false }, pair));
+  expect(exportsOf(observe(heard, losses.slice(0, 2)), pair, 4_000)).toBe(7);
+  expect(exportsOf(observe(heard, losses), pair, 4_000)).toBeUndefined();
   expect(exportsOf(observe(heard, [{ ...pair, at: 2_000, answered: true }]), pair, 2_000)).toBeUndefined();
 });

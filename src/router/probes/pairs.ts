@@ -121,7 +121,7 @@ export function suspectSince(states: PairStates, pair: PairId): number | undefin
 /** With which route targets the peer announces prefixes in the L3VNI of the pair, if it says so now. */
 export function exportsOf(states: PairStates, pair: PairId, now: number): number | undefined {
   const series = states.get(keyOf(pair));
-  return series && series.losses === 0 && now - series.at <= STALE_MS ? series.exports : undefined;
+  return series && series.losses < LOSSES && now - series.at <= STALE_MS ? series.exports : undefined;
 }
 
 /** Whether the pair was probed since then, and either answered or lost enough to be judged. */
@@ -208,11 +208,11 @@ export function retain(states: PairStates, keys: ReadonlySet<string>, now: numbe
 }
 
 /** Of peers whose turn begins: what their datagrams lost on another occasion is no fault now. */
-export function forgetLosses(states: PairStates, peers: readonly number[]): PairStates {
+export function forgetLosses(states: PairStates, peers: readonly number[], now: number): PairStates {
   const isOfThem = new Set(peers.map(String));
-  return new Map(
-    [...states].filter(([key, { losses }]) => losses === 0 || !isOfVtep(key) || !isOfThem.has(key.slice(0, key.indexOf(" ")))),
-  );
+  const isOld = ([key, { losses, at }]: readonly [string, Series]) =>
+    losses > 0 && now - at > INTERVAL_MS && isOfVtep(key) && isOfThem.has(key.slice(0, key.indexOf(" ")));
+  return new Map([...states].filter((entry) => !isOld(entry)));
 }
 
 function isOfVtep(key: string): boolean {

@@ -176,8 +176,8 @@ export class OverlayProber implements Runnable {
     } catch (error) {
       // While FRR or the kernel does not answer, what was known before is probed.
       if (!signal.aborted) this.#options.log.warn({ error }, "cannot read what to probe");
-      // What FRR announces is not known then.
-      if (this.#inputs) this.#inputs = { ...this.#inputs, exports: new Map() };
+      // What FRR announces and lacks is not known then.
+      if (this.#inputs) this.#inputs = { ...this.#inputs, exports: new Map(), lacking: new Map() };
     }
   }
 
@@ -224,7 +224,7 @@ export class OverlayProber implements Runnable {
     const before = new Set(this.#vteps);
     this.#choice = this.#inputs && choosePairs(this.#inputs, turn, this.#choice, { states: this.#states, trains: this.#trains });
     const begun = this.#vteps.filter((peer) => !before.has(peer));
-    if (begun.length > 0) this.#states = forgetLosses(this.#states, begun);
+    if (begun.length > 0) this.#states = forgetLosses(this.#states, begun, performance.now());
     const all = this.#inputs ? this.#allPairs(this.#inputs).map(keyOf) : [];
     const missing = all.filter((key) => !this.#states.has(key));
     this.#wanted = new Map(missing.map((key) => [key, this.#wanted.get(key) ?? performance.now()]));

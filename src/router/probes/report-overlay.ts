@@ -84,11 +84,12 @@ function isLacking({ node, where }: ProbedPair, lacking: ProbeReport["lacking"])
   return typeof where === "number" && (lacking.get(node)?.includes(where) ?? false);
 }
 
-/** One other node that is gone makes no VNI fail: there is nobody to reach. */
+/** Nodes that are gone make no VNI fail: there is nothing to reach. */
 function deadVnis({ pairs, lacking }: ProbeReport): number[] {
   const dead = [...Map.groupBy(pairs, ({ where }) => where)].flatMap(([where, probed]) => {
-    const isDead = probed.every((pair) => pair.verdict.state === "failing" || isLacking(pair, lacking));
-    return typeof where === "number" && isDead && (probed.length > 1 || !probed.every(isGone)) ? [where] : [];
+    const there = probed.filter((pair) => !isGone(pair) || isLacking(pair, lacking));
+    const isDead = there.length > 0 && there.every((pair) => pair.verdict.state === "failing" || isLacking(pair, lacking));
+    return typeof where === "number" && isDead ? [where] : [];
   });
   return dead.toSorted((a, b) => a - b);
 }
