@@ -1,6 +1,6 @@
 import { ConfigMap } from "../api/core/config-map.ts";
 import { metaTime } from "../api/time.ts";
-import { run } from "../hostnet/run.ts";
+import { feed, run } from "../hostnet/run.ts";
 import type { Links } from "../hostnet/snapshot.ts";
 import type { Runnable } from "../kube/controller/controller.ts";
 import type { Manager } from "../kube/controller/manager.ts";
@@ -246,7 +246,6 @@ export async function repairFloodEntries(netns: string, lists: readonly FloodLis
   });
   if (lines.length === 0) return [];
   // FRR may have removed a VTEP, or added the entry, in between.
-  const add = `printf '%s\\n' "$@" | bridge -n "$0" -force -batch - 2>/dev/null || true`;
-  await run("sh", ["-c", add, netns, ...lines], { signal, namespace: netns });
+  await feed(["bridge", "-n", netns, "-force", "-batch", "-"], `${lines.join("\n")}\n`, { signal, namespace: netns });
   return missing;
 }

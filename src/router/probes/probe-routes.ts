@@ -1,4 +1,4 @@
-import { run } from "../../hostnet/run.ts";
+import { feed } from "../../hostnet/run.ts";
 import type { LocalVni, Pair, ProbeInputs } from "./prober.ts";
 import type { ProbeSocket } from "./probe-socket.ts";
 
@@ -135,8 +135,6 @@ function linesOf({ bridge, vxlan, index, vtep }: ProbeEntry, verb: "replace" | "
 /** `-force`: a device that has just gone takes nothing else with it. */
 async function batch(netns: string, lines: readonly string[], signal: AbortSignal): Promise<void> {
   if (lines.length === 0) return;
-  await run("sh", ["-c", `printf '%s\\n' "$@" | bridge -n "$0" -force -batch - 2>/dev/null || true`, netns, ...lines], {
-    signal,
-    namespace: netns,
-  });
+  // By a pipe: there may be more than fit into arguments.
+  await feed(["bridge", "-n", netns, "-force", "-batch", "-"], `${lines.join("\n")}\n`, { signal, namespace: netns });
 }
