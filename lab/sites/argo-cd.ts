@@ -39,8 +39,8 @@ export interface Sync {
 /**
  * Stands for Argo CD's application controller and ApplicationSet controller, which need Redis and a repository server. It decides on automated sync with
  * the object that it read, compares for a while, and starts the sync without reading again: so one more can start after automated sync was turned
- * off. A revision that was synced, or whose sync failed, is not synced again unless selfHeal is set. Everything that an ApplicationSet's template does not
- * have is put back.
+ * off. A revision that was synced is not synced again unless selfHeal is set, and one whose sync failed not even then. Everything that an
+ * ApplicationSet's template does not have is put back.
  * What it does not do: retries, hooks, waves, health, pruning, sync windows.
  */
 export class ArgoCd implements ControllerEmulator {
@@ -108,6 +108,7 @@ export class ArgoCd implements ControllerEmulator {
   async #isDue(application: Application, signal: AbortSignal): Promise<boolean> {
     const { automated } = application.spec.syncPolicy ?? {};
     if (!automated || automated.enabled === false || application.operation) return false;
+    if (application.status?.operationState?.phase === "Failed") return false;
     if (!this.#synced.has(keyOf(application))) return true;
     return automated.selfHeal === true && (await this.#hasDrifted(application, signal));
   }

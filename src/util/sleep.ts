@@ -36,7 +36,11 @@ export function pause(ms: number, signal: AbortSignal, onWake: (wake: () => void
 
 /** Throws the signal's reason if it aborts first. The work continues. */
 export function untilAborted<R>(promise: Promise<R>, signal: AbortSignal): Promise<R> {
-  if (signal.aborted) return Promise.reject(signal.reason as Error);
+  if (signal.aborted) {
+    // A later failure of the work must not be an unhandled rejection, which ends the process.
+    promise.catch(() => {});
+    return Promise.reject(signal.reason as Error);
+  }
   return new Promise((resolve, reject) => {
     const onAbort = (): void => reject(signal.reason as Error);
     signal.addEventListener("abort", onAbort, { once: true });

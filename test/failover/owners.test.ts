@@ -131,6 +131,37 @@ test("a sync that fails after the switch is an error, and the switch completes a
   await controller.stop();
 });
 
+test("an Application with selfHeal whose last sync failed before the switch is synced, and the switch completes", async () => {
+  const { namespace, controller } = await argoApplication({ selfHeal: true });
+  await policies.complete(namespace, 1);
+  await policies.complete(namespace, await want(site.client, namespace, { desiredState: "secondary" }));
+  argo.failSyncs(`${namespace}/shop`, "one or more objects failed to apply");
+  await site.client.resource(Application).patch({ name: "shop", namespace }, { operation: { sync: {} } }, { signal });
+  await until(async () => (await shop(namespace)).status?.operationState?.phase === "Failed");
+  argo.failSyncs(`${namespace}/shop`, undefined);
+
+  await policies.complete(namespace, await want(site.client, namespace, { desiredState: "primary" }));
+  expect(argo.syncs.findLast(({ application }) => application === `${namespace}/shop`)?.by).toBe("plumbline-failover");
+  expect((await shop(namespace)).spec).toEqual({ syncPolicy: { automated: { selfHeal: true } } });
+  expect(await replicasOf(namespace)).toBe(2);
+  await controller.stop();
+});
+
+test("an Application whose sync failed does not block the switch once Argo CD compared it as Synced", async () => {
+  const { namespace, controller } = await argoApplication({ prune: true });
+  await policies.complete(namespace, 1);
+  await policies.complete(namespace, await want(site.client, namespace, { desiredState: "secondary" }));
+  argo.failSyncs(`${namespace}/shop`, "post-sync hook failed");
+  const generation = await want(site.client, namespace, { desiredState: "primary" });
+  await policies.until(namespace, (policy) => policy.status?.failures?.[0]?.reason === "NotAvailable");
+  const now = new Date().toISOString();
+  const status = { operationState: { finishedAt: now }, sync: { status: "Synced" }, reconciledAt: now };
+  await site.client.resource(Application).patch({ name: "shop", namespace }, { status }, { signal });
+  const { failures = [] } = await policies.complete(namespace, generation);
+  expect(failures).toEqual([]);
+  await controller.stop();
+});
+
 test("an Application of an ApplicationSet is rejected with a fix, and switched once that is applied", async () => {
   const { namespace, controller } = await argoApplication({ selfHeal: true }, "shops");
   const rejected = await policies.until(namespace, ({ status }) => status?.summary?.startsWith("Rejected: ") === true);

@@ -60,7 +60,13 @@ export interface Application extends KubeObject {
     }[];
   };
   operation?: { sync?: { prune?: boolean; syncOptions?: string[] } };
-  status?: { operationState?: { phase?: string; message?: string }; health?: { status?: string; message?: string } };
+  status?: {
+    operationState?: { phase?: string; message?: string; finishedAt?: string };
+    sync?: { status?: string };
+    /** The start of the last comparison with Git; `sync` and `health` are at least as new. */
+    reconciledAt?: string;
+    health?: { status?: string; message?: string };
+  };
 }
 
 /** Absent is not the same as empty: `{}` syncs by itself, and so does everything without `enabled: false`. */

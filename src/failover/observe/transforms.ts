@@ -74,7 +74,9 @@ const STRIP = {
     ...(operation && { operation: {} }),
     ...(status && {
       status: {
-        ...(status.operationState && { operationState: only(status.operationState, "phase", "message") }),
+        ...(status.operationState && { operationState: only(status.operationState, "phase", "message", "finishedAt") }),
+        ...(status.sync && { sync: only(status.sync, "status") }),
+        ...only(status, "reconciledAt"),
         ...(status.health && { health: only(status.health, "status", "message") }),
       },
     }),

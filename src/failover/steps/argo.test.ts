@@ -112,6 +112,28 @@ describe("turning it on again", () => {
     expect(shop(healing).operation).toBeUndefined();
   });
 
+  test.each(["Failed", "Error"])("starts a sync also with selfHeal if the last one ended %s: Argo CD does not repeat it", (phase) => {
+    const site = new FakeSite().put("Application", application("shop", { prune: true, selfHeal: true }));
+    edit(site, ({ status = {} }) => Object.assign(status, { operationState: { phase } }));
+    carryOut(site, "secondary");
+    answer(site);
+    expect(writeTexts(plan(site.observe(wanting("primary"))))).toEqual([
+      "turn automated sync of Application shop/shop on again and start a sync",
+    ]);
+    carryOut(site, "primary");
+    expect(shop(site).operation).toEqual({ initiatedBy: { username: "plumbline-failover" }, sync: { prune: true } });
+    expect(shop(site).spec).toEqual({ syncPolicy: { automated: { prune: true, selfHeal: true } } });
+  });
+
+  test("does not replace a sync that somebody requested after a failed one", () => {
+    const site = new FakeSite().put("Application", application("shop", { selfHeal: true }));
+    carryOut(site, "secondary");
+    answer(site);
+    edit(site, (object) => Object.assign(object, { operation: { sync: {} }, status: { operationState: { phase: "Failed" } } }));
+    carryOut(site, "primary");
+    expect(shop(site).operation).toEqual({ sync: {} });
+  });
+
   test("makes its workloads wait for the sync before their replicas are restored", () => {
     const annotations = {
       "argocd.argoproj.io/tracking-id": "shop:apps/Deployment:shop/web",

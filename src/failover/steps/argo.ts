@@ -65,7 +65,7 @@ export function busyArgo(observed: ObservedPolicy): Wait[] {
   });
 }
 
-/** Restored exactly. Without selfHeal Argo CD does not sync a revision twice, so one sync is requested. */
+/** Restored exactly. Argo CD does not sync a revision twice without selfHeal, nor a failed one even with it: then one sync is requested. */
 export function resumeArgo(observed: ObservedPolicy): StepInput {
   const kind = observed.kindOf("Application");
   const writes = foundResources(observed, KIND).flatMap(({ object }) => {
@@ -84,7 +84,7 @@ function resume(kind: Kind | undefined, object: Application, prior: Automated): 
   // A merge patch keeps other fields: those that were not there before are removed by name.
   const added = Object.keys(present).filter((field) => !Object.hasOwn(prior, field));
   const automated = { ...Object.fromEntries(added.map((field) => [field, null])), ...prior };
-  const starts = prior.selfHeal !== true && !object.operation;
+  const starts = !object.operation && (prior.selfHeal !== true || hasFailed(object));
   const sync = { ...(prior.prune !== undefined && { prune: prior.prune }), ...(syncOptions && { syncOptions }) };
   const description = `turn automated sync of ${kindAndName("Application", object)} on again${starts ? " and start a sync" : ""}`;
   const write = change(kind, object, { [priorStateAnnotation]: null, ...REFRESHING }, { syncPolicy: { automated } }, description);
@@ -176,9 +176,20 @@ export function ignoresVolume({ spec }: Application, kind: string, { metadata: {
 
 /** Health says nothing of it: what a failed sync did not apply is Healthy as it was. One that a person starts by hand is theirs. */
 export function failedSync(object: Application): string | undefined {
-  const { phase = "", message = "" } = object.status?.operationState ?? {};
-  if (!isOn(object) || whatRuns(object) !== undefined || (phase !== "Failed" && phase !== "Error")) return undefined;
+  if (!isOn(object) || whatRuns(object) !== undefined || !hasFailed(object) || isSyncedSince(object)) return undefined;
+  const { message = "" } = object.status?.operationState ?? {};
   return `Application sync failed${message === "" ? "" : `: ${message}`}`;
+}
+
+function hasFailed({ status }: Application): boolean {
+  const { phase = "" } = status?.operationState ?? {};
+  return phase === "Failed" || phase === "Error";
+}
+
+/** Everything was applied nevertheless: a hook failed, or a person repaired it. Both times are of Argo CD's clock, in seconds. */
+function isSyncedSince({ status }: Application): boolean {
+  const { operationState, sync, reconciledAt = "" } = status ?? {};
+  return sync?.status === "Synced" && Date.parse(reconciledAt) >= Date.parse(operationState?.finishedAt ?? "");
 }
 
 function isOn({ spec }: Application): boolean {

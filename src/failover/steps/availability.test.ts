@@ -40,6 +40,12 @@ const synced = (phase: string, automated: Automated = {}, metadata: Partial<Obje
   status: { operationState: { phase, message: "one or more objects failed to apply" }, health: { status: "Healthy" } },
 });
 
+const failedAt = (finishedAt: string | undefined, compared: object) => {
+  const { operationState, health } = synced("Failed").status;
+  const status = { operationState: { ...operationState, ...(finishedAt !== undefined && { finishedAt }) }, health, ...compared };
+  return planApplication({ ...synced("Failed"), status });
+};
+
 describe("an Application on the way to primary", () => {
   test("is awaited until it is Healthy", () => {
     const progressing = planApplication(withHealth({ status: "Progressing", message: "Waiting for rollout" }));
@@ -63,6 +69,29 @@ describe("an Application on the way to primary", () => {
       const { complete, failures } = planApplication(object);
       expect({ complete, failures }).toEqual({ complete: false, failures: [] });
     }
+  });
+
+  test.each([
+    ["later", minutesAgo(1)],
+    ["in the same second", minutesAgo(5)],
+  ])("whose sync failed is judged by its health once Argo CD compared it as Synced %s", (_, reconciledAt) => {
+    const compared = { sync: { status: "Synced" }, reconciledAt };
+    expect(failedAt(minutesAgo(5), compared).complete).toBe(true);
+    const progressing = failedAt(minutesAgo(5), { ...compared, health: { status: "Progressing" } });
+    expect(progressing.steps.at(-1)?.waits).toMatchObject([{ kind: "Application", message: "Application is Progressing" }]);
+    expect(progressing.failures).toEqual([]);
+  });
+
+  test.each<[string, string | undefined, object]>([
+    ["is OutOfSync", minutesAgo(5), { sync: { status: "OutOfSync" }, reconciledAt: minutesAgo(1) }],
+    ["could not be compared", minutesAgo(5), { sync: { status: "Unknown" }, reconciledAt: minutesAgo(1) }],
+    ["was Synced before the failure", minutesAgo(5), { sync: { status: "Synced" }, reconciledAt: minutesAgo(6) }],
+    ["is Synced as of an unknown time", minutesAgo(5), { sync: { status: "Synced" } }],
+    ["failed at an unknown time", undefined, { sync: { status: "Synced" }, reconciledAt: minutesAgo(1) }],
+  ])("whose sync failed is an error while it %s", (_, finishedAt, compared) => {
+    const { complete, failures } = failedAt(finishedAt, compared);
+    expect(complete).toBe(false);
+    expect(failures).toMatchObject([{ kind: "Application", reason: "NotAvailable" }]);
   });
 
   test("that a person syncs may have a failed sync of before", () => {

@@ -300,6 +300,26 @@ describe("stopping", () => {
     expect(lease()?.spec.holderIdentity).toBe("");
   });
 
+  test("keeps the fence closed when the abandoned renewal is answered after the release", async () => {
+    const answer = Promise.withResolvers<void>();
+    server.endsAborted = false;
+    const one = candidate("one");
+    await seconds(1);
+    // The renewal reaches the server, and its answer comes after the term has ended.
+    server.after = (verb) => {
+      if (verb !== "replace") return undefined;
+      server.after = () => {};
+      return answer.promise;
+    };
+    await seconds(2);
+    one.stop();
+    expect(await one.outcome).toBeUndefined();
+    expect(lease()?.spec.holderIdentity).toBe("");
+    answer.resolve();
+    await seconds(0);
+    expect(one.elector.isLeader).toBe(false);
+  });
+
   test("after a failure of the work releases the Lease too, and reports the failure", async () => {
     const one = candidate("one", { work: () => Promise.reject(new Error("no port left")) });
     await seconds(0);

@@ -202,6 +202,8 @@ export class LeaderElector {
     const metadata = { namespace: this.#namespace, name: this.#name };
     const startedAt = moment();
     const lease = found ? await leases.replace({ ...found, spec }, { signal }) : await leases.create({ metadata, spec }, { signal });
+    // Abandoned: by now the fence may be closed and the Lease released.
+    signal.throwIfAborted();
     this.#observed = { lease, since: startedAt.monotonic };
     this.#renewedAt = startedAt;
   }

@@ -12,6 +12,8 @@ export class MemoryLeases {
   before: (verb: Verb) => Promise<void> | void = () => {};
   /** After the server has carried it out, before the answer arrives. */
   after: (verb: Verb) => Promise<void> | void = () => {};
+  /** Without it an abort comes too late: the request is answered nevertheless. */
+  endsAborted = true;
   #version = 0;
 
   client(check: () => void = () => {}): KubeClient {
@@ -40,6 +42,7 @@ export class MemoryLeases {
   }
 
   async #answer<T>(verb: Verb, signal: AbortSignal, act: () => T): Promise<T> {
+    if (!this.endsAborted) return this.#carryOut(verb, act);
     const aborted = new Promise<never>((_, reject) => {
       if (signal.aborted) reject(signal.reason as Error);
       signal.addEventListener("abort", () => reject(signal.reason as Error));
