@@ -20,8 +20,9 @@ function routerWith(answer: RouterAnswer): RouterConnections & { readonly reques
   };
 }
 
-async function attempt(answer: RouterAnswer, wanted: Probe = fromRouter, host = "192.0.2.7") {
-  const router = routerWith(answer);
+/** Without an answer: by a source that has no router. */
+async function attempt(answer: RouterAnswer | undefined, wanted: Probe = fromRouter, host = "192.0.2.7") {
+  const router = answer && routerWith(answer);
   const parsed = parseTarget(`${host}:80`);
   if ("problem" in parsed) throw new Error(parsed.problem);
   const allowed = [parsePrefix("10.0.0.0/8")];
@@ -41,7 +42,7 @@ async function attempt(answer: RouterAnswer, wanted: Probe = fromRouter, host = 
     reachable,
     fault,
     direct,
-    requested: router.requested,
+    requested: router?.requested,
   };
 }
 
@@ -76,16 +77,13 @@ test("a requested VRF is part of the target", async () => {
   });
 });
 
-test("the node itself connects where no router runs, and the message says so", async () => {
-  expect(await attempt("no router")).toMatchObject({
-    actions: ["ConnectDone: Connected to 192.0.2.7:80 from router (no router runs, from the node itself)"],
-    direct: ["192.0.2.7"],
-  });
-});
-
-test("a requested VRF is not replaced by the node itself", async () => {
-  expect(await attempt("no router", { ...fromRouter, vrf: "red" })).toMatchObject({
-    fault: "This node has no router with VRF red",
+test.each<[string, RouterAnswer | undefined, Probe]>([
+  ["whose router does not run", "no router", fromRouter],
+  ["whose router does not run, in a VRF,", "no router", { ...fromRouter, vrf: "red" }],
+  ["that has no router", undefined, fromRouter],
+])("a source %s does not connect itself: its own kube-proxy would answer", async (_what, answer, wanted) => {
+  expect(await attempt(answer, wanted)).toMatchObject({
+    fault: "Not observed: no router runs on this node",
     actions: [],
     direct: [],
   });
@@ -105,7 +103,11 @@ test.each<[string, RouterAnswer, string]>([
     { results: [{ vrf: "red", sharedSource: "192.169.10.1" }] },
     "Not observed: VRF red has no address of its own on this node, and answers to 192.169.10.1 do not come back",
   ],
-  ["a VRF that does not exist", { results: [{ vrf: "red", latencyMs: 0, code: "ENODEV" }] }, "This node has no router with VRF red"],
+  [
+    "a VRF that does not exist",
+    { results: [{ vrf: "red", latencyMs: 0, code: "ENODEV" }] },
+    "Not observed: the router of this node has no VRF red",
+  ],
   ["a process that ended", { fault: "Cannot connect from the router: killed" }, "Cannot connect from the router: killed"],
   ["no memory", { results: [{ latencyMs: 0, code: "ENOBUFS" }] }, "The checker is out of memory for sockets (ENOBUFS)"],
 ])("%s says nothing about the target", async (_what, answer, fault) => {

@@ -32,9 +32,9 @@ export async function reachFromRouter(
   text: string,
   { address, port, vrf }: { address: Address; port: number; vrf: string | undefined },
   { router, timeoutMs, signal }: RouterOptions,
-): Promise<"no router" | readonly (Action | LocalFault)[]> {
+): Promise<readonly (Action | LocalFault)[]> {
   const { result, at } = await timed(() => router.connect(address, port, vrf, timeoutMs), timeoutMs + MORE_MS, signal);
-  if (result === "no router") return result;
+  if (result === "no router") return [noRouter];
   if (result === "stalled") return [eventLoopStalled];
   if (result === "late") return [routerFault("Cannot connect from the router: its process does not answer")];
   if ("fault" in result) return [routerFault(result.fault)];
@@ -57,8 +57,11 @@ function resultOf(text: string, one: RouterResult, at: number, isNamed: boolean)
   return { outcome: "ConnectError", at, latencyMs, message: `Failed connect to ${text}; ${errnoText(code)}${which}` };
 }
 
-export function noVrf(vrf: string): LocalFault {
-  return routerFault(`This node has no router with VRF ${vrf}`);
+/** The node itself must not connect instead: its own kube-proxy would answer. */
+export const noRouter = routerFault("Not observed: no router runs on this node");
+
+function noVrf(vrf: string): LocalFault {
+  return routerFault(`Not observed: the router of this node has no VRF ${vrf}`);
 }
 
 function routerFault(fault: string): LocalFault {

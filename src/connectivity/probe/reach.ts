@@ -6,7 +6,7 @@ import type { Action, ProbeFailure } from "../history/attempt.ts";
 import type { Probed } from "../history/history.ts";
 import { errnoText, eventLoopStalled, exhausted, type LocalFault, resourceExhausted } from "./errno.ts";
 import type { HttpFailure } from "./http.ts";
-import { noVrf, reachFromRouter, type RouterConnections } from "./reach-from-router.ts";
+import { noRouter, reachFromRouter, type RouterConnections } from "./reach-from-router.ts";
 import { forbiddenReason } from "./special-addresses.ts";
 import type { Target } from "./target.ts";
 import { type Connect, openTcp } from "./tcp.ts";
@@ -31,11 +31,7 @@ export async function reach(target: Target, address: Address, options: ReachOpti
   const { from, vrf } = target.probed?.probe ?? {};
   const { router } = options;
   if (from === undefined || forbiddenReason(address, options.allowed) !== undefined) return [await reachDirectly(target, address, options)];
-  const results = router && (await reachFromRouter(target.text, { address, port: target.port, vrf }, { ...options, router }));
-  if (results && results !== "no router") return results;
-  if (vrf !== undefined) return [noVrf(vrf)];
-  const direct = await reachDirectly(target, address, options);
-  return ["fault" in direct ? direct : { ...direct, message: `${direct.message} (no router runs, from the node itself)` }];
+  return router ? reachFromRouter(target.text, { address, port: target.port, vrf }, { ...options, router }) : [noRouter];
 }
 
 async function reachDirectly(target: Target, address: Address, options: ReachOptions): Promise<Action | LocalFault> {
