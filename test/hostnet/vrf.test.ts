@@ -80,6 +80,7 @@ test(
       "a VRF that does not exist: green ENODEV",
       "a source address that every node has: blue shared 192.169.10.1",
       "an address of the VRF's own: blue connected",
+      "an address of the router itself: blue own host",
       "",
     ]);
   },

@@ -108,6 +108,11 @@ test.each<[string, RouterAnswer, string]>([
     { results: [{ vrf: "red", latencyMs: 0, code: "ENODEV" }] },
     "Not observed: the router of this node has no VRF red",
   ],
+  [
+    "a route to the own host, whose kube-proxy answers",
+    { results: [{ vrf: "red", isOwnHost: true }] },
+    "Not observed: the route leads to this node itself",
+  ],
   ["a process that ended", { fault: "Cannot connect from the router: killed" }, "Cannot connect from the router: killed"],
   ["no memory", { results: [{ latencyMs: 0, code: "ENOBUFS" }] }, "The checker is out of memory for sockets (ENOBUFS)"],
 ])("%s says nothing about the target", async (_what, answer, fault) => {

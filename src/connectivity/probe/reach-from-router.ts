@@ -16,7 +16,9 @@ export type RouterAnswer = "no router" | { readonly fault: string } | { readonly
 export type RouterResult =
   | { readonly vrf?: string; readonly latencyMs: number; readonly code?: string }
   /** Every node's router has this source address, so the answer would not come back. */
-  | { readonly vrf?: string; readonly sharedSource: string };
+  | { readonly vrf?: string; readonly sharedSource: string }
+  /** The route leads to the host of this node, and its kube-proxy would answer. */
+  | { readonly vrf?: string; readonly isOwnHost: true };
 
 /** The process notices the timeout itself. */
 const MORE_MS = 2_000;
@@ -47,6 +49,7 @@ function resultOf(text: string, one: RouterResult, at: number, isNamed: boolean)
     return routerFault(
       `Not observed: ${where} has no address of its own on this node, and answers to ${one.sharedSource} do not come back`,
     );
+  if ("isOwnHost" in one) return routerFault("Not observed: the route leads to this node itself");
   const { code, latencyMs } = one;
   const which = one.vrf === undefined || isNamed ? "" : ` (VRF ${one.vrf})`;
   if (code === undefined) return { outcome: "ConnectDone", at, latencyMs, message: `Connected to ${text}${which}` };

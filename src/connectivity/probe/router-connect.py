@@ -2,7 +2,7 @@
 #
 # In: `connect ID ADDRESS PORT MILLISECONDS VRF` (VRF `-`: the most specific route decides), `cancel ID`.
 # Out: for each connection `end ID VRF MICROSECONDS ERROR` (ERROR `-`: connected, VRF `-`: the default VRF), or `shared ID VRF ADDRESS` where each node's
-# router has the source address, so that the answer would not come back; then `done ID`. `empty ID` if no router runs here: there is no link but `lo`.
+# router has the source address, so that the answer would not come back, or `host ID VRF` where the route leads to this node itself; then `done ID`. `empty ID` if no router runs here: there is no link but `lo`.
 import errno, os, select, socket, struct, sys, time
 
 NEWLINK, GETLINK, NEWADDR, GETADDR, NEWROUTE, GETROUTE = 16, 18, 20, 22, 24, 26
@@ -68,7 +68,7 @@ def read_links():
         owners[found.get(2, found.get(1))] = links.get(struct.unpack_from("=I", body, 4)[0], "")
     read = time.monotonic()
 
-# The length of the matching prefix, the device and the source address; None without a route.
+# The length of the matching prefix, the device (`lo` for an address of the router itself) and the source address; None without a route.
 def route(address, vrf, flags):
     family = FAMILIES[6 if ":" in address else 4]
     packed = socket.inet_pton(family, address)
@@ -82,7 +82,7 @@ def route(address, vrf, flags):
         is_of_vrf = not vrf or found.get(15) == vrf[1]
         if answer[7] in (UNICAST, LOCAL) and is_of_vrf:
             device = links.get(struct.unpack("=I", found[4])[0], "") if 4 in found else ""
-            return answer[1], device, found.get(7)
+            return answer[1], "lo" if answer[7] == LOCAL else device, found.get(7)
     return None
 
 # The VRFs with the most specific route. A default route may lead anywhere: then one VRF, the default one if it has it.
@@ -114,7 +114,9 @@ def open_connection(id_, address, port, seconds, vrf):
     if vrf != "-" and vrf not in vrfs:
         return say("end", id_, vrf, 0, "ENODEV")
     found = route(address, vrfs.get(vrf), LOOKUP_TABLE)
-    if found and found[2] and owners.get(found[2], "").startswith(SHARED) and not found[1].startswith(TO_HOST):
+    if found and found[1].startswith(TO_HOST):
+        return say("host", id_, vrf)
+    if found and found[2] and owners.get(found[2], "").startswith(SHARED):
         return say("shared", id_, vrf, socket.inet_ntop(FAMILIES[4 if len(found[2]) == 4 else 6], found[2]))
     sock = None
     try:

@@ -86,6 +86,7 @@ export class RouterConnector implements RouterConnections {
     const vrf = where === DEFAULT ? {} : { vrf: where };
     if (verb === "end") pending?.results.push({ ...vrf, latencyMs: Number(value) / 1000, ...(error !== NO_ERROR && { code: error }) });
     else if (verb === "shared") pending?.results.push({ ...vrf, sharedSource: value });
+    else if (verb === "host") pending?.results.push({ ...vrf, isOwnHost: true });
     else if (verb === "done") pending?.end({ results: pending.results });
     else if (verb === "empty") pending?.end("no router");
   }
