@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { Probe } from "../../api/connectivity/probe.ts";
 import { parsePrefix } from "../../ip/prefix.ts";
+import { checkFaults } from "../metrics.ts";
 import { probe } from "./probe.ts";
 import type { RouterAnswer, RouterConnections } from "./reach-from-router.ts";
 import { parseTarget, withProbe } from "./target.ts";
@@ -30,17 +31,18 @@ async function attempt(answer: RouterAnswer | undefined, wanted: Probe = fromRou
   const result = await probe(withProbe(parsed, wanted), 1, {
     signal,
     allowed,
-    router,
+    ...(router && { router }),
     connect: (address) => {
       direct.push(address.toString());
       return { result: Promise.resolve(undefined), cancel: () => {} };
     },
   });
-  const { actions, reachable, fault } = result;
+  const { actions, reachable, fault, isNotObserved } = result;
   return {
     actions: actions.map(({ outcome, message }) => `${outcome}: ${message}`),
     reachable,
     fault,
+    isNotObserved,
     direct,
     requested: router?.requested,
   };
@@ -116,5 +118,17 @@ test.each<[string, RouterAnswer, string]>([
   ["a process that ended", { fault: "Cannot connect from the router: killed" }, "Cannot connect from the router: killed"],
   ["no memory", { results: [{ latencyMs: 0, code: "ENOBUFS" }] }, "The checker is out of memory for sockets (ENOBUFS)"],
 ])("%s says nothing about the target", async (_what, answer, fault) => {
-  expect(await attempt(answer)).toMatchObject({ actions: [], reachable: false, fault, direct: [] });
+  const isNotObserved = fault.startsWith("Not observed") || undefined;
+  expect(await attempt(answer)).toMatchObject({ actions: [], reachable: false, fault, isNotObserved, direct: [] });
+});
+
+const counted = async () => (await checkFaults.get()).values.reduce((sum, { value }) => sum + value, 0);
+
+test("only what the source should be able to do counts as its fault", async () => {
+  const before = await counted();
+  await attempt("no router");
+  await attempt({ results: [{ vrf: "red", sharedSource: "192.169.10.1" }] });
+  expect(await counted()).toBe(before);
+  await attempt({ fault: "Cannot connect from the router: killed" });
+  expect(await counted()).toBe(before + 1);
 });

@@ -1,7 +1,7 @@
 import type { Address } from "../../ip/address.ts";
 import type { Task } from "../../util/deadline.ts";
 import type { Action } from "../history/attempt.ts";
-import { errnoText, eventLoopStalled, exhausted, type LocalFault, resourceExhausted } from "./errno.ts";
+import { errnoText, eventLoopStalled, exhausted, type LocalFault, type Unobserved, resourceExhausted } from "./errno.ts";
 import { timed } from "./timed.ts";
 
 /** Connections out of the namespace of this node's router. */
@@ -34,7 +34,7 @@ export async function reachFromRouter(
   text: string,
   { address, port, vrf }: { address: Address; port: number; vrf: string | undefined },
   { router, timeoutMs, signal }: RouterOptions,
-): Promise<readonly (Action | LocalFault)[]> {
+): Promise<readonly (Action | LocalFault | Unobserved)[]> {
   const { result, at } = await timed(() => router.connect(address, port, vrf, timeoutMs), timeoutMs + MORE_MS, signal);
   if (result === "no router") return [noRouter];
   if (result === "stalled") return [eventLoopStalled];
@@ -43,17 +43,15 @@ export async function reachFromRouter(
   return result.results.map((one) => resultOf(text, one, at, vrf !== undefined));
 }
 
-function resultOf(text: string, one: RouterResult, at: number, isNamed: boolean): Action | LocalFault {
+function resultOf(text: string, one: RouterResult, at: number, isNamed: boolean): Action | LocalFault | Unobserved {
   const where = one.vrf === undefined ? "the router" : `VRF ${one.vrf}`;
   if ("sharedSource" in one)
-    return routerFault(
-      `Not observed: ${where} has no address of its own on this node, and answers to ${one.sharedSource} do not come back`,
-    );
-  if ("isOwnHost" in one) return routerFault("Not observed: the route leads to this node itself");
+    return notObserved(`${where} has no address of its own on this node, and answers to ${one.sharedSource} do not come back`);
+  if ("isOwnHost" in one) return notObserved("the route leads to this node itself");
   const { code, latencyMs } = one;
   const which = one.vrf === undefined || isNamed ? "" : ` (VRF ${one.vrf})`;
   if (code === undefined) return { outcome: "ConnectDone", at, latencyMs, message: `Connected to ${text}${which}` };
-  if (code === "ENODEV") return noVrf(one.vrf ?? "");
+  if (code === "ENODEV") return notObserved(`the router of this node has no VRF ${one.vrf ?? ""}`);
   const lack = exhausted(code);
   // Without an address of the family it has no way to the target.
   if (lack && code !== "EADDRNOTAVAIL") return resourceExhausted(lack, code);
@@ -61,10 +59,10 @@ function resultOf(text: string, one: RouterResult, at: number, isNamed: boolean)
 }
 
 /** The node itself must not connect instead: its own kube-proxy would answer. */
-export const noRouter = routerFault("Not observed: no router runs on this node");
+export const noRouter = notObserved("no router runs on this node");
 
-function noVrf(vrf: string): LocalFault {
-  return routerFault(`Not observed: the router of this node has no VRF ${vrf}`);
+function notObserved(why: string): Unobserved {
+  return { fault: `Not observed: ${why}`, isNotObserved: true };
 }
 
 function routerFault(fault: string): LocalFault {

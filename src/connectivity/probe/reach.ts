@@ -4,7 +4,7 @@ import type { Prefix } from "../../ip/prefix.ts";
 import { scopeOf } from "../../ip/scope.ts";
 import type { Action, ProbeFailure } from "../history/attempt.ts";
 import type { Probed } from "../history/history.ts";
-import { errnoText, eventLoopStalled, exhausted, type LocalFault, resourceExhausted } from "./errno.ts";
+import { errnoText, eventLoopStalled, exhausted, type LocalFault, type Unobserved, resourceExhausted } from "./errno.ts";
 import type { HttpFailure } from "./http.ts";
 import { noRouter, reachFromRouter, type RouterConnections } from "./reach-from-router.ts";
 import { forbiddenReason } from "./special-addresses.ts";
@@ -27,7 +27,11 @@ type Result = HttpFailure | { readonly outcome: "ConnectDone" } | { readonly out
 type Tried = LocalFault | { readonly result: Result; readonly at: number; readonly latencyMs: number };
 
 /** Connects or sends a request to one address of a target. Several results are from several VRFs of the router. */
-export async function reach(target: Target, address: Address, options: ReachOptions): Promise<readonly (Action | LocalFault)[]> {
+export async function reach(
+  target: Target,
+  address: Address,
+  options: ReachOptions,
+): Promise<readonly (Action | LocalFault | Unobserved)[]> {
   const { from, vrf } = target.probed?.probe ?? {};
   const { router } = options;
   if (from === undefined || forbiddenReason(address, options.allowed) !== undefined) return [await reachDirectly(target, address, options)];
