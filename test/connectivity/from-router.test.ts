@@ -60,7 +60,12 @@ function codesOf(answer: RouterAnswer): unknown {
   return answer.results.map((one) => ("latencyMs" in one ? one.code : one));
 }
 
-test("a namespace without links is not that of a running router", async () => {
+test("a namespace without a link that is up and has an address is not that of a running router", async () => {
+  expect(codesOf(await connect())).toBe("no router");
+});
+
+test("neither a link that is down nor one with a link-local address only makes a router", async () => {
+  ip(router, "link add tunnel type dummy", "addr add 10.9.9.1/24 dev tunnel", "link add other type dummy", "link set other up");
   expect(codesOf(await connect())).toBe("no router");
 });
 

@@ -2,12 +2,15 @@
 #
 # In: `connect ID ADDRESS PORT MILLISECONDS VRF` (VRF `-`: the most specific route decides), `cancel ID`.
 # Out: for each connection `end ID VRF MICROSECONDS ERROR` (ERROR `-`: connected, VRF `-`: the default VRF), or `shared ID VRF ADDRESS` where each node's
-# router has the source address, so that the answer would not come back, or `host ID VRF` where the route leads to this node itself; then `done ID`. `empty ID` if no router runs here: there is no link but `lo`.
+# router has the source address, so that the answer would not come back, or `host ID VRF` where the route leads to this node itself; then `done ID`. `empty ID` if no router runs here: no link but `lo` is up with an address.
 import errno, os, select, socket, struct, sys, time
 
 NEWLINK, GETLINK, NEWADDR, GETADDR, NEWROUTE, GETROUTE = 16, 18, 20, 22, 24, 26
 REQUEST, DUMP, FIB_MATCH, LOOKUP_TABLE = 1, 0x300, 0x2000, 0x1000
 UNICAST, LOCAL = 1, 2
+IS_UP, IS_LOOPBACK = 1, 8
+# Addresses of this scope and narrower ones are link-local.
+SCOPE_LINK = 253
 # Of links to the own host, and of the bridges of VNIs. Both have the same addresses on every node.
 TO_HOST, SHARED = ("pe-", "pt-ns", "lo"), ("pe-", "pt-ns", "br-pe-")
 MOST_VRFS = 8
@@ -49,23 +52,30 @@ def ask(kind, flags, body, wanted):
                     return found
             data = data[(length + 3) & ~3:]
 
-links, vrfs, owners, read = {}, {}, {}, -LINKS_FOR
+links, vrfs, owners, is_router, read = {}, {}, {}, False, -LINKS_FOR
 
 # Reading a hundred VNIs takes milliseconds.
 def read_links():
-    global links, vrfs, owners, read
+    global links, vrfs, owners, is_router, read
     if time.monotonic() < read + LINKS_FOR:
         return
-    links, vrfs, owners = {}, {}, {}
+    links, vrfs, owners, is_router = {}, {}, {}, False
+    usable = set()
     for body in ask(GETLINK, DUMP, bytes(16), NEWLINK):
-        index, found = struct.unpack_from("=i", body, 4)[0], attributes(body[16:])
+        index, flags = struct.unpack_from("=iI", body, 4)
+        found = attributes(body[16:])
+        if flags & IS_UP and not flags & IS_LOOPBACK:
+            usable.add(index)
         links[index] = found[3].rstrip(b"\0").decode()
         info = attributes(found.get(18, b""))
         if info.get(1, b"").rstrip(b"\0") == b"vrf":
             vrfs[links[index]] = index, attributes(info[2])[1]
     for body in ask(GETADDR, DUMP, bytes(8), NEWADDR):
+        scope, index = struct.unpack_from("=BI", body, 3)
         found = attributes(body[8:])
-        owners[found.get(2, found.get(1))] = links.get(struct.unpack_from("=I", body, 4)[0], "")
+        owners[found.get(2, found.get(1))] = links.get(index, "")
+        # Each new namespace has tunl0 or sit0 where these modules are loaded.
+        is_router = is_router or (index in usable and scope < SCOPE_LINK)
     read = time.monotonic()
 
 # The length of the matching prefix, the device (`lo` for an address of the router itself) and the source address; None without a route.
@@ -140,7 +150,7 @@ def open_connection(id_, address, port, seconds, vrf):
 
 def connect(id_, address, port, milliseconds, vrf):
     read_links()
-    if len(links) < 2:
+    if not is_router:
         return say("empty", id_)
     # One for this function, which is not done before all are open.
     waiting[id_] = 1
