@@ -3,7 +3,7 @@ import type { Probe } from "../../api/connectivity/probe.ts";
 import { parsePrefix } from "../../ip/prefix.ts";
 import { checkFaults } from "../metrics.ts";
 import { probe } from "./probe.ts";
-import type { RouterAnswer, RouterConnections } from "./reach-from-router.ts";
+import type { RouterAnswer, RouterConnections, RouterResult } from "./reach-from-router.ts";
 import { parseTarget, withProbe } from "./target.ts";
 
 const { signal } = new AbortController();
@@ -66,6 +66,23 @@ test("a target that answers in one of two VRFs is reached partly", async () => {
       "ConnectError: Failed connect to 192.0.2.7:80 from router; Connection timed out (VRF red)",
     ],
     reachable: true,
+  });
+});
+
+const unusable: RouterResult[] = [
+  { vrf: "blue", sharedSource: "192.169.10.1" },
+  { vrf: "green", isOwnHost: true },
+  { vrf: "grey", latencyMs: 0, code: "ENODEV" },
+];
+
+test.each<[string, RouterResult, boolean]>([
+  ["fails", { vrf: "red", latencyMs: 5000, code: "ETIMEDOUT" }, false],
+  ["answers", { vrf: "red", latencyMs: 1 }, true],
+])("a VRF in which the target %s decides, whatever others cannot observe", async (_what, observed, reachable) => {
+  expect(await attempt({ results: [...unusable, observed] })).toMatchObject({
+    actions: [expect.stringContaining("192.0.2.7:80 from router")],
+    reachable,
+    fault: undefined,
   });
 });
 

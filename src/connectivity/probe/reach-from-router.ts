@@ -40,7 +40,9 @@ export async function reachFromRouter(
   if (result === "stalled") return [eventLoopStalled];
   if (result === "late") return [routerFault("Cannot connect from the router: its process does not answer")];
   if ("fault" in result) return [routerFault(result.fault)];
-  return result.results.map((one) => resultOf(text, one, at, vrf !== undefined));
+  const results = result.results.map((one) => resultOf(text, one, at, vrf !== undefined));
+  const observed = results.filter((one) => !("isNotObserved" in one));
+  return observed.length > 0 ? observed : results;
 }
 
 function resultOf(text: string, one: RouterResult, at: number, isNamed: boolean): Action | LocalFault | Unobserved {

@@ -95,7 +95,16 @@ def route(address, vrf, flags):
             return answer[1], "lo" if answer[7] == LOCAL else device, found.get(7)
     return None
 
-# The VRFs with the most specific route. A default route may lead anywhere: then one VRF, the default one if it has it.
+# Why a connection would say nothing about the target: `host`, or `shared` and the source address; empty if it would.
+def obstacle(address, vrf):
+    found = route(address, vrfs.get(vrf), LOOKUP_TABLE)
+    if found and found[1].startswith(TO_HOST):
+        return ["host"]
+    if found and found[2] and owners.get(found[2], "").startswith(SHARED):
+        return ["shared", socket.inet_ntop(FAMILIES[4 if len(found[2]) == 4 else 6], found[2])]
+    return []
+
+# The VRFs with the most specific route. A default route may lead anywhere: then the first VRF that can be used, the default one before others.
 def best(address):
     lengths = {}
     for name, vrf in [("-", None), *sorted(vrfs.items())]:
@@ -103,7 +112,8 @@ def best(address):
         if found:
             lengths[name] = found[0]
     most = max(lengths.values(), default=0)
-    return [name for name, length in lengths.items() if length == most][: MOST_VRFS if most > 0 else 1]
+    names = [name for name, length in lengths.items() if length == most]
+    return names[:MOST_VRFS] if most > 0 or not names else [next((name for name in names if not obstacle(address, name)), names[0])]
 
 pending, waiting = {}, {}
 
@@ -123,11 +133,9 @@ def finish(id_):
 def open_connection(id_, address, port, seconds, vrf):
     if vrf != "-" and vrf not in vrfs:
         return say("end", id_, vrf, 0, "ENODEV")
-    found = route(address, vrfs.get(vrf), LOOKUP_TABLE)
-    if found and found[1].startswith(TO_HOST):
-        return say("host", id_, vrf)
-    if found and found[2] and owners.get(found[2], "").startswith(SHARED):
-        return say("shared", id_, vrf, socket.inet_ntop(FAMILIES[4 if len(found[2]) == 4 else 6], found[2]))
+    verb, *source = obstacle(address, vrf) or [None]
+    if verb:
+        return say(verb, id_, vrf, *source)
     sock = None
     try:
         sock = socket.socket(FAMILIES[6 if ":" in address else 4], socket.SOCK_STREAM)
