@@ -133,3 +133,15 @@ test("what waits fails when the process dies", async () => {
   for (const pid of pids) process.kill(Number(pid), "SIGKILL");
   expect(codesOf(await waiting)).toEqual({ fault: "Cannot connect from the router: its process ended" });
 });
+
+test("what waits in a namespace that was made anew fails at once", async () => {
+  uplink();
+  ip(router, "route add 192.0.2.0/24 via 10.9.0.2");
+  ip(fabric, "route add blackhole 192.0.2.9/32");
+  const waiting = connect("192.0.2.9", { ms: 60_000 });
+  await connect();
+  execFileSync("ip", ["netns", "del", router]);
+  execFileSync("ip", ["netns", "add", router]);
+  expect(codesOf(await connect())).toBe("no router");
+  expect(codesOf(await waiting)).toEqual({ fault: "Cannot connect from the router: its process ended" });
+});
