@@ -52,28 +52,33 @@ def ask(kind, flags, body, wanted):
                     return found
             data = data[(length + 3) & ~3:]
 
-links, vrfs, owners, is_router, read = {}, {}, {}, False, -LINKS_FOR
+links, vrfs, is_router, read = {}, {}, False, -LINKS_FOR
+# The VRF of a device, and the devices of an address: each VRF may have it.
+places, owners = {}, {}
 
 # Reading a hundred VNIs takes milliseconds.
 def read_links():
-    global links, vrfs, owners, is_router, read
+    global links, vrfs, places, owners, is_router, read
     if time.monotonic() < read + LINKS_FOR:
         return
     links, vrfs, owners, is_router = {}, {}, {}, False
-    usable = set()
+    usable, masters = set(), {}
     for body in ask(GETLINK, DUMP, bytes(16), NEWLINK):
         index, flags = struct.unpack_from("=iI", body, 4)
         found = attributes(body[16:])
         if flags & IS_UP and not flags & IS_LOOPBACK:
             usable.add(index)
         links[index] = found[3].rstrip(b"\0").decode()
+        masters[index] = struct.unpack("=I", found[10])[0] if 10 in found else index
         info = attributes(found.get(18, b""))
         if info.get(1, b"").rstrip(b"\0") == b"vrf":
             vrfs[links[index]] = index, attributes(info[2])[1]
+    names = {index: name for name, (index, _) in vrfs.items()}
+    places = {links[index]: names.get(master, "-") for index, master in masters.items()}
     for body in ask(GETADDR, DUMP, bytes(8), NEWADDR):
         scope, index = struct.unpack_from("=BI", body, 3)
         found = attributes(body[8:])
-        owners[found.get(2, found.get(1))] = links.get(index, "")
+        owners.setdefault(found.get(2, found.get(1)), set()).add(links.get(index, ""))
         # Each new namespace has tunl0 or sit0 where these modules are loaded.
         is_router = is_router or (index in usable and scope < SCOPE_LINK)
     read = time.monotonic()
@@ -100,7 +105,8 @@ def obstacle(address, vrf):
     found = route(address, vrfs.get(vrf), LOOKUP_TABLE)
     if found and found[1].startswith(TO_HOST):
         return ["host"]
-    if found and found[2] and owners.get(found[2], "").startswith(SHARED):
+    place = places.get(found[1], vrf) if found else vrf
+    if found and found[2] and any(owner.startswith(SHARED) and places.get(owner) == place for owner in owners.get(found[2], ())):
         return ["shared", socket.inet_ntop(FAMILIES[4 if len(found[2]) == 4 else 6], found[2])]
     return []
 
