@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import type { Probe } from "../../api/connectivity/probe.ts";
 import { parsePrefix } from "../../ip/prefix.ts";
 import { checkFaults } from "../metrics.ts";
+import { Lookups } from "./lookups.ts";
 import { probe } from "./probe.ts";
 import type { RouterAnswer, RouterConnections, RouterResult } from "./reach-from-router.ts";
 import { parseTarget, withProbe } from "./target.ts";
@@ -31,6 +32,7 @@ async function attempt(answer: RouterAnswer | undefined, wanted: Probe = fromRou
   const result = await probe(withProbe(parsed, wanted), 1, {
     signal,
     allowed,
+    lookups: new Lookups(async () => ({ addresses: ["192.0.2.7", "2001:db8::7"] }), 1),
     ...(router && { router }),
     connect: (address) => {
       direct.push(address.toString());
@@ -67,6 +69,20 @@ test("a target that answers in one of two VRFs is reached partly", async () => {
     ],
     reachable: true,
   });
+});
+
+test("messages name the address of a name that has several, and the VRF unless it was requested", async () => {
+  const failed = { vrf: "red", latencyMs: 1, code: "ECONNREFUSED" };
+  expect((await attempt({ results: [failed, { latencyMs: 1 }] }, fromRouter, "web")).actions).toEqual([
+    "DNSDone: web resolved to 192.0.2.7, 2001:db8::7",
+    "ConnectError: Failed connect to web:80 from router; Connection refused (192.0.2.7, VRF red)",
+    "ConnectDone: Connected to web:80 from router (192.0.2.7)",
+    "ConnectError: Failed connect to web:80 from router; Connection refused (2001:db8::7, VRF red)",
+    "ConnectDone: Connected to web:80 from router (2001:db8::7)",
+  ]);
+  expect((await attempt({ results: [failed] }, { ...fromRouter, vrf: "red" }, "web")).actions).toContain(
+    "ConnectError: Failed connect to web:80 from router VRF red; Connection refused (2001:db8::7)",
+  );
 });
 
 const unusable: RouterResult[] = [

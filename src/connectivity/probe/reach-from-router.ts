@@ -27,31 +27,38 @@ interface RouterOptions {
   readonly router: RouterConnections;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
+  /** Whether messages must name the address. */
+  readonly oneOfSeveral: boolean;
 }
 
 /** The results of one address by VRF. */
 export async function reachFromRouter(
   text: string,
   { address, port, vrf }: { address: Address; port: number; vrf: string | undefined },
-  { router, timeoutMs, signal }: RouterOptions,
+  { router, timeoutMs, signal, oneOfSeveral }: RouterOptions,
 ): Promise<readonly (Action | LocalFault | Unobserved)[]> {
   const { result, at } = await timed(() => router.connect(address, port, vrf, timeoutMs), timeoutMs + MORE_MS, signal);
   if (result === "no router") return [noRouter];
   if (result === "stalled") return [eventLoopStalled];
   if (result === "late") return [routerFault("Cannot connect from the router: its process does not answer")];
   if ("fault" in result) return [routerFault(result.fault)];
-  const results = result.results.map((one) => resultOf(text, one, at, vrf !== undefined));
+  const results = result.results.map((one) => {
+    const names = [
+      ...(oneOfSeveral ? [address.toString()] : []),
+      ...(one.vrf === undefined || vrf !== undefined ? [] : [`VRF ${one.vrf}`]),
+    ];
+    return resultOf(text, one, at, names.length > 0 ? ` (${names.join(", ")})` : "");
+  });
   const observed = results.filter((one) => !("isNotObserved" in one));
   return observed.length > 0 ? observed : results;
 }
 
-function resultOf(text: string, one: RouterResult, at: number, isNamed: boolean): Action | LocalFault | Unobserved {
+function resultOf(text: string, one: RouterResult, at: number, which: string): Action | LocalFault | Unobserved {
   const where = one.vrf === undefined ? "the router" : `VRF ${one.vrf}`;
   if ("sharedSource" in one)
     return notObserved(`${where} has no address of its own on this node, and answers to ${one.sharedSource} do not come back`);
   if ("isOwnHost" in one) return notObserved("the route leads to this node itself");
   const { code, latencyMs } = one;
-  const which = one.vrf === undefined || isNamed ? "" : ` (VRF ${one.vrf})`;
   if (code === undefined) return { outcome: "ConnectDone", at, latencyMs, message: `Connected to ${text}${which}` };
   if (code === "ENODEV") return notObserved(`the router of this node has no VRF ${one.vrf ?? ""}`);
   const lack = exhausted(code);
