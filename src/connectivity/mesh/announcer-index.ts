@@ -22,7 +22,7 @@ export class AnnouncerIndex implements AnnouncedServices {
   readonly #onChange: () => void;
   /** By Service and report. */
   readonly #announcements = new Map<string, Map<string, Announcement>>();
-  /** By Service and family, as last asked for: a plan asks for each port of thousands of Services. */
+  /** By Service and family, as last asked for: a plan asks for each address of thousands of Services. */
   readonly #sorted = new Map<string, readonly string[]>();
   #unsubscribe: (() => void) | undefined;
 

@@ -88,7 +88,7 @@ test("messages name the address of a name that has several, and the VRF unless i
 const unusable: RouterResult[] = [
   { vrf: "blue", sharedSource: "192.169.10.1" },
   { vrf: "green", isOwnHost: true },
-  { vrf: "grey", latencyMs: 0, code: "ENODEV" },
+  { vrf: "gray", latencyMs: 0, code: "ENODEV" },
 ];
 
 test.each<[string, RouterResult, boolean]>([

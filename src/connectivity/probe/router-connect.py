@@ -2,7 +2,8 @@
 #
 # In: `connect ID ADDRESS PORT MILLISECONDS VRF` (VRF `-`: the most specific route decides), `cancel ID`.
 # Out: for each connection `end ID VRF MICROSECONDS ERROR` (ERROR `-`: connected, VRF `-`: the default VRF), or `shared ID VRF ADDRESS` where each node's
-# router has the source address, so that the answer would not come back, or `host ID VRF` where the route leads to this node itself; then `done ID`. `empty ID` if no router runs here: no link but `lo` is up with an address.
+# router has the source address, so that the answer would not come back, or `host ID VRF` where the route leads to this node itself; then
+# `done ID`. `empty ID` if no router runs here: no link but `lo` is up with an address.
 import errno, os, select, socket, struct, sys, time
 
 NEWLINK, GETLINK, NEWADDR, GETADDR, NEWROUTE, GETROUTE = 16, 18, 20, 22, 24, 26
