@@ -233,6 +233,24 @@ test("a check of a silent pod depends on the pod", () => {
   expect(unhealthyIn(statements)[0]).toBe("Unknown Source/pod/shop/web-1 SourceSilent");
 });
 
+test("what no router of a node can observe is unknown, with one cause for the node, which is not its agent", () => {
+  const message = "Not observed: VRF red has no address of its own on this node, and answers to 192.169.10.1 do not come back";
+  const checks = ["n2", "n3"].map((to) => between("n1", to, unknown("NotObserved", message)));
+  const statements = explain([PodNetworkConnectivityCheck, ...checks]);
+  expect(new Set(unhealthyIn(statements))).toEqual(
+    new Set([
+      "Unknown Source/node/n1 NotObserved",
+      "Unknown PodNetworkConnectivityCheck/shop/n1-to-10-0-0-2-8081 NotObserved",
+      "Unknown PodNetworkConnectivityCheck/shop/n1-to-10-0-0-3-8081 NotObserved",
+    ]),
+  );
+  expect(dependenciesOf(statements, "Source/node/n1")).toEqual([]);
+  expect(statements.find(({ component }) => component.kind === "Source")).toMatchObject({
+    message,
+    fix: { text: expect.stringMatching(/^give the VRF an address of its own on each node/) as string },
+  });
+});
+
 test("a forbidden target makes the check its own cause, with the field", () => {
   const statements = explain([PodNetworkConnectivityCheck, check("n1", "169.254.1.1:80", unknown("TargetRefused", "link-local"))]);
   expect(statements).toMatchObject([{ health: "Unknown", ownFault: true, fix: { change: { field: "spec.targetEndpoint" } } }]);

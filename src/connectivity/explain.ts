@@ -134,6 +134,7 @@ function silentBecause(check: Check, reachable: Condition, reader: ObjectReader)
     const change = { component: componentOf(check), field };
     return { body: { ...body, ownFault: true, fix: { text: `change ${field}`, change } }, about: [] };
   }
+  if (reason === "NotObserved") return notObserved(body, host);
   if (reason !== "Stale" && reason !== "SourceFault") return { body, about: [] };
   if (reason === "Stale" && host !== undefined && hasLeft(host, reader)) return { body: HEALTHY, about: [] };
   const silentSince = lastReportOf(reachable);
@@ -161,6 +162,17 @@ function silentBecause(check: Check, reachable: Condition, reader: ObjectReader)
             },
     },
   );
+  return { body: { ...body, dependencies: [{ component: source.component }] }, about: [source] };
+}
+
+/** One cause for all checks of a node, and not its agent, which does what it can. */
+function notObserved(body: StatementBody, host: string | undefined): Reasons {
+  const fix: Fix = {
+    text: "give the VRF an address of its own on each node, with a route back, or check from nodes that have such a router (see the message above)",
+    ...(host !== undefined && { command: `plumbline describe node ${host}` }),
+  };
+  if (host === undefined) return { body: { ...body, fix }, about: [] };
+  const source = result({ kind: "Source", name: `node/${host}` }, { ...body, fix });
   return { body: { ...body, dependencies: [{ component: source.component }] }, about: [source] };
 }
 

@@ -7,7 +7,7 @@ export const checkActionSeconds = histogram(
 );
 export const checkFaults = counter(
   "check_faults_total",
-  "Lookups and connections that this source could not make, for a local reason. `cause` is descriptors, ports, memory (exhausted), stalled (event loop blocked), lookups (all lookup threads busy) or router (not possible from the router of this node).",
+  "Lookups and connections that this source could not make, for a local reason. `cause` is descriptors, ports, memory (exhausted), stalled (event loop blocked), lookups (all lookup threads busy) or router (its process in the router of this node does not run). Paths that do not exist on this node do not count.",
   "cause",
 );
 export const checkAttempts = counter(

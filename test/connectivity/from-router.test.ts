@@ -57,10 +57,15 @@ const connect = (address = SERVICE, { port = 80, vrf, ms = 3_000 }: { port?: num
 /** Without latencies. */
 function codesOf(answer: RouterAnswer): unknown {
   if (typeof answer === "string" || "fault" in answer) return answer;
-  return answer.results.map((one) => ("sharedSource" in one ? one : one.code));
+  return answer.results.map((one) => ("latencyMs" in one ? one.code : one));
 }
 
-test("a namespace without links is not that of a running router", async () => {
+test("a namespace without a link that is up and has an address is not that of a running router", async () => {
+  expect(codesOf(await connect())).toBe("no router");
+});
+
+test("neither a link that is down nor one with a link-local address only makes a router", async () => {
+  ip(router, "link add tunnel type dummy", "addr add 10.9.9.1/24 dev tunnel", "link add other type dummy", "link set other up");
   expect(codesOf(await connect())).toBe("no router");
 });
 
@@ -84,7 +89,7 @@ test("each way to fail has its reason, also of a hundred connections at once", a
   expect(many.map(codesOf)).toEqual(Array.from({ length: 100 }, (_, nth) => [nth % 2 ? undefined : "ETIMEDOUT"]));
 });
 
-test("a source address that each router has is not used towards the fabric, but towards the own host", async () => {
+test("neither a source address that each router has nor a route to the own host is used", async () => {
   uplink();
   // As with a host session: its end has the same address on every node.
   ip(
@@ -96,7 +101,10 @@ test("a source address that each router has is not used towards the fabric, but 
   ip(router, "addr del 10.9.0.1/24 dev eth1", "link set pe-200 up", "addr add 192.169.10.1/24 dev pe-200");
   ip(router, `route add ${SERVICE} dev eth1`);
   expect(codesOf(await connect())).toEqual([{ sharedSource: "192.169.10.1" }]);
-  expect(codesOf(await connect("192.169.10.2", { port: 81 }))).toEqual(["ECONNREFUSED"]);
+  // A Service that the own host announces: its kube-proxy answers, whatever the fabric does.
+  ip(router, `route replace ${SERVICE} via 192.169.10.2`);
+  expect(codesOf(await connect())).toEqual([{ isOwnHost: true }]);
+  expect(codesOf(await connect("192.169.10.1"))).toEqual([{ isOwnHost: true }]);
 });
 
 test("one process serves all checks, is started again when it was killed, and follows a namespace that was made anew", async () => {
@@ -123,5 +131,17 @@ test("what waits fails when the process dies", async () => {
   const waiting = connect("192.0.2.9", { ms: 60_000 });
   const pids = execFileSync("ip", ["netns", "pids", router], { encoding: "utf8" }).trim().split("\n");
   for (const pid of pids) process.kill(Number(pid), "SIGKILL");
+  expect(codesOf(await waiting)).toEqual({ fault: "Cannot connect from the router: its process ended" });
+});
+
+test("what waits in a namespace that was made anew fails at once", async () => {
+  uplink();
+  ip(router, "route add 192.0.2.0/24 via 10.9.0.2");
+  ip(fabric, "route add blackhole 192.0.2.9/32");
+  const waiting = connect("192.0.2.9", { ms: 60_000 });
+  await connect();
+  execFileSync("ip", ["netns", "del", router]);
+  execFileSync("ip", ["netns", "add", router]);
+  expect(codesOf(await connect())).toBe("no router");
   expect(codesOf(await waiting)).toEqual({ fault: "Cannot connect from the router: its process ended" });
 });

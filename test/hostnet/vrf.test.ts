@@ -79,7 +79,10 @@ test(
       "a requested VRF without a route: blue EHOSTUNREACH",
       "a VRF that does not exist: green ENODEV",
       "a source address that every node has: blue shared 192.169.10.1",
+      "a source address that is shared in another VRF only: red connected",
+      "a default route in two VRFs, one of which can be used: red connected",
       "an address of the VRF's own: blue connected",
+      "an address of the router itself: blue own host",
       "",
     ]);
   },

@@ -57,7 +57,7 @@ export const probe = () =>
       type: s.enum(["TCP", "HTTP", "HTTPS"], { doc: "TCP connects. HTTP and HTTPS also send a GET request." }),
       from: s.optional(
         s.enum(["Router"], {
-          doc: "Router: connect from the router of the source's node, so that the fabric is on the path; from the node itself if no router runs there. Default: from the source itself.",
+          doc: "Router: connect from the router of the source's node, so that the fabric is on the path. Where none runs, the check has no result. Default: from the source itself.",
         }),
       ),
       vrf: s.optional(

@@ -107,7 +107,14 @@ function contrastOfPair({ source, target }: CheckResult, well: readonly CheckRes
 }
 
 /** Reasons of a running source for not probing. */
-const REPORTED: ReadonlySet<string> = new Set<UnknownReason>(["InvalidTarget", "InvalidProbe", "TargetRefused", "Retired", "SourceFault"]);
+const REPORTED: ReadonlySet<string> = new Set<UnknownReason>([
+  "InvalidTarget",
+  "InvalidProbe",
+  "TargetRefused",
+  "Retired",
+  "SourceFault",
+  "NotObserved",
+]);
 
 /** Checks of the same scope without a result, such as those of an isolated node. */
 function silence(cause: Hypothesis, { all }: Evidence): string {

@@ -244,13 +244,15 @@ test("a source that cannot probe reports so while there is no result, without an
   const key = harness().add("c");
   harness().broken.set(TARGET, "fault The checker is out of file descriptors (EMFILE)");
   await harness().start();
-  await pass(3 * MINUTE);
+  await pass(1.5 * MINUTE);
   expect(harness().condition(key)).toMatchObject({
     status: "Unknown",
     reason: "NoResultYet",
     message: "No result yet: The checker is out of file descriptors (EMFILE)",
   });
-  expect(harness().api.take()).toEqual([`patchStatus ${key}`]);
+  await pass(3 * MINUTE);
+  expect(harness().verdict(key)).toBe("Unknown SourceFault");
+  expect(harness().api.take()).toEqual([`patchStatus ${key}`, `patchStatus ${key}`]);
   harness().broken.clear();
   await pass(2 * MINUTE);
   harness().broken.set(TARGET, "fault The checker is out of file descriptors (EMFILE)");
@@ -276,6 +278,24 @@ test("after several local faults in a row the result is unknown until the target
   harness().broken.clear();
   await pass(1.5 * MINUTE);
   expect(harness().verdict(key)).toBe("True ConnectDone");
+  expect(harness().outages(key)).toEqual([]);
+});
+
+test("what cannot be observed from here says so at once, and replaces an earlier result after several attempts", async () => {
+  const key = harness().add("c");
+  const why = "Not observed: no router runs on this node";
+  harness().broken.set(TARGET, `fault ${why}`);
+  await harness().start();
+  await pass(1.5 * MINUTE);
+  expect(harness().condition(key)).toMatchObject({ status: "Unknown", reason: "NotObserved", message: why });
+  harness().broken.clear();
+  await pass(2 * MINUTE);
+  expect(harness().verdict(key)).toBe("True ConnectDone");
+  harness().broken.set(TARGET, `fault ${why}`);
+  await pass(1.5 * MINUTE);
+  expect(harness().verdict(key)).toBe("True ConnectDone");
+  await pass(3 * MINUTE);
+  expect(harness().verdict(key)).toBe("Unknown NotObserved");
   expect(harness().outages(key)).toEqual([]);
 });
 

@@ -19,7 +19,7 @@ import { retiredAnnotation } from "../../api/annotations.ts";
 import { ProbeScheduler, type ProbeSchedulerOptions } from "../probe/scheduler.ts";
 import type { Target } from "../probe/target.ts";
 import { checksUnreachable } from "../metrics.ts";
-import { probeTarget, type NotProbed, probeWithoutApi } from "./offline.ts";
+import { doubtAfter, probeTarget, type NotProbed, probeWithoutApi } from "./offline.ts";
 import { checkpointMs, type WriterClaim, claimCheck, type CheckWriter } from "./status-rules.ts";
 import { restoreHistory } from "../history/from-status.ts";
 import { OtherWriters } from "./other-writers.ts";
@@ -63,7 +63,6 @@ interface Followed {
   faults: number;
 }
 
-const MOST_FAULTS = 3;
 /** How long a source waits for the API at its start before it continues with the known checks. */
 const AWAY_MS = 10_000;
 
@@ -234,7 +233,7 @@ export class Checker implements Runnable {
     if (!followed || !check) return;
     const before = followed.history;
     const after = reduce(before, attempt);
-    if (attempt.fault !== undefined) this.#countFault(key, followed, attempt.fault);
+    if (attempt.fault !== undefined) this.#countFault(key, followed, attempt);
     if (after === before) return;
     followed.faults = 0;
     followed.history = after;
@@ -244,12 +243,10 @@ export class Checker implements Runnable {
     else if (this.#isDue(check, followed)) this.#report(key, followed, 1);
   }
 
-  /** A single fault is ignored. After several in a row it is unknown whether the target is reachable. */
-  #countFault(key: string, followed: Followed, fault: string): void {
+  #countFault(key: string, followed: Followed, attempt: Attempt): void {
     followed.faults += 1;
-    if (historyState(followed.history).verdict.reason === "NoResultYet")
-      this.#doubt(key, followed, { reason: "NoResultYet", message: `No result yet: ${fault}` });
-    else if (followed.faults >= MOST_FAULTS) this.#doubt(key, followed, { reason: "SourceFault", message: fault });
+    const why = doubtAfter(followed.faults, attempt, historyState(followed.history).verdict);
+    if (why) this.#doubt(key, followed, why);
   }
 
   #isDue(check: Check, { reportedAt, wait, history }: Followed): boolean {

@@ -1,7 +1,7 @@
 import type { ObjectMeta } from "../../api/kind.ts";
 import type { Prefix } from "../../ip/prefix.ts";
 import type { Attempt } from "../history/attempt.ts";
-import { nextSeq, type Probed } from "../history/history.ts";
+import { nextSeq, type Probed, type ReachableState } from "../history/history.ts";
 import { historyState, reduce } from "../history/reduce.ts";
 import type { CheckJournal } from "../journal/journal.ts";
 import type { JournalEntry } from "../journal/replay.ts";
@@ -45,6 +45,19 @@ export async function probeWithoutApi(recovered: Map<string, JournalEntry>, opti
 export interface NotProbed {
   readonly reason: UnknownReason;
   readonly message: string;
+}
+
+const MOST_FAULTS = 3;
+
+/** Why it is unknown whether the target is reachable. A single fault after a result is ignored, several in a row are not. */
+export function doubtAfter(
+  faults: number,
+  { fault = "", isNotObserved }: Pick<Attempt, "fault" | "isNotObserved">,
+  before: Pick<ReachableState, "reason">,
+): NotProbed | undefined {
+  const isFirst = before.reason === "NoResultYet";
+  if (faults >= MOST_FAULTS || (isFirst && isNotObserved)) return { reason: isNotObserved ? "NotObserved" : "SourceFault", message: fault };
+  return isFirst ? { reason: "NoResultYet", message: `No result yet: ${fault}` } : undefined;
 }
 
 export function probeTarget(endpoint: string, { annotations }: ObjectMeta, allowed: readonly Prefix[]): Target | NotProbed {

@@ -32,6 +32,8 @@ export interface Attempt {
   readonly everyMs?: number;
   /** The attempt says nothing about the target: a local fault. */
   readonly fault?: string;
+  /** The fault is a path that does not exist on this node, and not that the source could not check. */
+  readonly isNotObserved?: true;
 }
 
 /** The message of a lookup without an answer. */

@@ -15,6 +15,7 @@ export const unknownReasons = {
   InvalidProbe: ["the source", "annotation `plumbline.dev/probe` is not valid"],
   TargetRefused: ["the source", "an address that is allowed only with `--allow-target`"],
   SourceFault: ["the source", "it could not check three times in a row: out of descriptors, ports, threads or time"],
+  NotObserved: ["the source", "its node's router has no path to observe: it does not run, has no such VRF, or see the message"],
   Retired: ["the source", "its mesh no longer requests it"],
   Stale: ["the controller", "the source does not report"],
 };

@@ -193,3 +193,19 @@ test("who announces a Service is followed while a mesh needs it, and only releva
   index.follow(false);
   expect([services.isFollowed(), reports.isFollowed()]).toEqual([false, false]);
 });
+
+test("the announcers of a Service are sorted once for all its ports, until a report changes", () => {
+  const [services, reports] = [cacheOf<Service>(), cacheOf<ServiceBGPStatus>()];
+  const index = new AnnouncerIndex({ services: services.cache, reports: reports.cache }, () => {});
+  index.follow(true);
+  for (const node of ["n2", "n1"]) reports.put(report(node));
+  const before = index.announcers("shop/web", 4);
+  expect(before).toEqual(["n1", "n2"]);
+  expect(index.announcers("shop/web", 4)).toBe(before);
+  reports.put(report("n3", { families: [{ family: "IPv6", peers: ["tor"] }] }));
+  expect([index.announcers("shop/web", 4), index.announcers("shop/web", 6)]).toEqual([before, ["n1", "n2", "n3"]]);
+  reports.remove(report("n1"));
+  expect([index.announcers("shop/web", 4), index.announcers("shop/web", 6)]).toEqual([["n2"], ["n2", "n3"]]);
+  index.follow(false);
+  expect(index.announcers("shop/web", 4)).toEqual([]);
+});

@@ -22,6 +22,8 @@ export class AnnouncerIndex implements AnnouncedServices {
   readonly #onChange: () => void;
   /** By Service and report. */
   readonly #announcements = new Map<string, Map<string, Announcement>>();
+  /** By Service and family, as last asked for: a plan asks for each address of thousands of Services. */
+  readonly #sorted = new Map<string, readonly string[]>();
   #unsubscribe: (() => void) | undefined;
 
   constructor(caches: AnnouncedCaches, onChange: () => void) {
@@ -34,6 +36,7 @@ export class AnnouncerIndex implements AnnouncedServices {
     this.#unsubscribe?.();
     this.#unsubscribe = undefined;
     this.#announcements.clear();
+    this.#sorted.clear();
     if (!isUsed) return;
     const ends = [
       this.#caches.services.subscribe((change) => {
@@ -55,10 +58,14 @@ export class AnnouncerIndex implements AnnouncedServices {
   }
 
   announcers(key: string, family: 4 | 6): readonly string[] {
+    const known = this.#sorted.get(`${family} ${key}`);
+    if (known) return known;
     const announcements = [...(this.#announcements.get(key)?.values() ?? [])];
     // Earlier agents report no families.
     const ofFamily = announcements.filter(({ families }) => families.length === 0 || families.includes(`IPv${family}`));
-    return ofFamily.map(({ node }) => node).toSorted();
+    const nodes = ofFamily.map(({ node }) => node).toSorted();
+    if (announcements.length > 0) this.#sorted.set(`${family} ${key}`, nodes);
+    return nodes;
   }
 
   #take(change: Change<ServiceBGPStatus>): void {
@@ -70,6 +77,7 @@ export class AnnouncerIndex implements AnnouncedServices {
     const before = known.get(object.metadata.name);
     const after = type === "deleted" || bgpPeers.length === 0 ? undefined : { node, families: families.map(({ family }) => family) };
     if (isDeepStrictEqual(before, after)) return;
+    for (const family of [4, 6]) this.#sorted.delete(`${family} ${key}`);
     if (after) known.set(object.metadata.name, after);
     else known.delete(object.metadata.name);
     if (known.size > 0) this.#announcements.set(key, known);

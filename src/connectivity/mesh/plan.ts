@@ -49,8 +49,13 @@ export function planMesh(mesh: ConnectivityMesh, view: MeshView): MeshPlan {
     return { ...counts, checks: undefined, problems: [...problems, tooMany] };
   }
   const ranked = sources.map((source) => ({ source, print: fingerprint(`${source.kind}/${source.name}`) }));
+  const sidesOf = splitter(ranked);
   const checks = targets.flatMap((target) =>
-    chosen(ranked, target, namespace, perTarget).map((source): DesiredCheck => ({ name: checkName(source, target), source, target })),
+    chosen(sidesOf(target.avoid), target, namespace, perTarget).map((source): DesiredCheck => ({
+      name: checkName(source, target),
+      source,
+      target,
+    })),
   );
   return { ...counts, checks, problems };
 }
@@ -116,13 +121,30 @@ interface Ranked {
   readonly print: number;
 }
 
+interface Sides {
+  readonly rest: readonly Ranked[];
+  readonly avoided: readonly Ranked[];
+}
+
+/** Splits the sources by the nodes to avoid, once for all targets with the same list. */
+function splitter(sources: readonly Ranked[]): (avoid: readonly string[] | undefined) => Sides {
+  const known = new Map<readonly string[], Sides>();
+  const all: Sides = { rest: sources, avoided: [] };
+  return (avoid) => {
+    if (!avoid) return all;
+    const before = known.get(avoid);
+    if (before) return before;
+    const nodes = new Set(avoid);
+    const { rest = [], avoided = [] } = Object.groupBy(sources, ({ source }) => (nodes.has(source.node) ? "avoided" : "rest"));
+    known.set(avoid, { rest, avoided });
+    return { rest, avoided };
+  };
+}
+
 /** Nodes to avoid come after all others. */
-function chosen(sources: readonly Ranked[], target: CheckTarget, namespace: string, count: number): readonly MeshSource[] {
-  if (!target.avoid) return firstOf(sources, target, namespace, count);
-  const avoid = new Set(target.avoid);
-  const { rest = [], avoided = [] } = Object.groupBy(sources, ({ source }) => (avoid.has(source.node) ? "avoided" : "rest"));
+function chosen({ rest, avoided }: Sides, target: CheckTarget, namespace: string, count: number): readonly MeshSource[] {
   const first = firstOf(rest, target, namespace, count);
-  return first.length < count ? [...first, ...firstOf(avoided, target, namespace, count - first.length)] : first;
+  return first.length < count && avoided.length > 0 ? [...first, ...firstOf(avoided, target, namespace, count - first.length)] : first;
 }
 
 /** Rendezvous hashing: an added or removed source changes only its own share. */

@@ -73,6 +73,12 @@ export interface LocalFault {
   readonly fault: string;
 }
 
+/** This node has no path that would say something about the target. Neither of them is at fault. */
+export interface Unobserved {
+  readonly fault: string;
+  readonly isNotObserved: true;
+}
+
 export const eventLoopStalled: LocalFault = {
   cause: "stalled",
   fault: "The checker was stalled (event loop blocked); result discarded",

@@ -46,11 +46,12 @@ export async function probe(target: Target, seq: number, options: ProbeOptions):
   const results = lookup ? [lookup, ...connections.flat()] : connections.flat();
   const faults = results.filter((result) => "fault" in result);
   const actions = results.filter((result) => "outcome" in result);
-  for (const { cause } of faults) checkFaults.inc({ cause });
+  for (const one of faults) if ("cause" in one) checkFaults.inc({ cause: one.cause });
   for (const { outcome, latencyMs } of actions) checkActionSeconds.observe({ reason: outcome }, latencyMs / 1000);
 
   const reachable = actions.some(isReached);
   // An address that could not be tried might have answered.
-  const fault = reachable ? undefined : faults[0]?.fault;
-  return { seq, at, target: target.text, actions, reachable, ...(fault !== undefined && { fault }) };
+  const [fault] = reachable ? [] : faults;
+  const untried = fault && { fault: fault.fault, ...("isNotObserved" in fault && { isNotObserved: fault.isNotObserved }) };
+  return { seq, at, target: target.text, actions, reachable, ...untried };
 }

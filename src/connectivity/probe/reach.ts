@@ -4,9 +4,9 @@ import type { Prefix } from "../../ip/prefix.ts";
 import { scopeOf } from "../../ip/scope.ts";
 import type { Action, ProbeFailure } from "../history/attempt.ts";
 import type { Probed } from "../history/history.ts";
-import { errnoText, eventLoopStalled, exhausted, type LocalFault, resourceExhausted } from "./errno.ts";
+import { errnoText, eventLoopStalled, exhausted, type LocalFault, type Unobserved, resourceExhausted } from "./errno.ts";
 import type { HttpFailure } from "./http.ts";
-import { noVrf, reachFromRouter, type RouterConnections } from "./reach-from-router.ts";
+import { noRouter, reachFromRouter, type RouterConnections } from "./reach-from-router.ts";
 import { forbiddenReason } from "./special-addresses.ts";
 import type { Target } from "./target.ts";
 import { type Connect, openTcp } from "./tcp.ts";
@@ -27,15 +27,15 @@ type Result = HttpFailure | { readonly outcome: "ConnectDone" } | { readonly out
 type Tried = LocalFault | { readonly result: Result; readonly at: number; readonly latencyMs: number };
 
 /** Connects or sends a request to one address of a target. Several results are from several VRFs of the router. */
-export async function reach(target: Target, address: Address, options: ReachOptions): Promise<readonly (Action | LocalFault)[]> {
+export async function reach(
+  target: Target,
+  address: Address,
+  options: ReachOptions,
+): Promise<readonly (Action | LocalFault | Unobserved)[]> {
   const { from, vrf } = target.probed?.probe ?? {};
   const { router } = options;
   if (from === undefined || forbiddenReason(address, options.allowed) !== undefined) return [await reachDirectly(target, address, options)];
-  const results = router && (await reachFromRouter(target.text, { address, port: target.port, vrf }, { ...options, router }));
-  if (results && results !== "no router") return results;
-  if (vrf !== undefined) return [noVrf(vrf)];
-  const direct = await reachDirectly(target, address, options);
-  return ["fault" in direct ? direct : { ...direct, message: `${direct.message} (no router runs, from the node itself)` }];
+  return router ? reachFromRouter(target.text, { address, port: target.port, vrf }, { ...options, router }) : [noRouter];
 }
 
 async function reachDirectly(target: Target, address: Address, options: ReachOptions): Promise<Action | LocalFault> {

@@ -2,12 +2,16 @@
 #
 # In: `connect ID ADDRESS PORT MILLISECONDS VRF` (VRF `-`: the most specific route decides), `cancel ID`.
 # Out: for each connection `end ID VRF MICROSECONDS ERROR` (ERROR `-`: connected, VRF `-`: the default VRF), or `shared ID VRF ADDRESS` where each node's
-# router has the source address, so that the answer would not come back; then `done ID`. `empty ID` if no router runs here: there is no link but `lo`.
+# router has the source address, so that the answer would not come back, or `host ID VRF` where the route leads to this node itself; then
+# `done ID`. `empty ID` if no router runs here: no link but `lo` is up with an address.
 import errno, os, select, socket, struct, sys, time
 
 NEWLINK, GETLINK, NEWADDR, GETADDR, NEWROUTE, GETROUTE = 16, 18, 20, 22, 24, 26
 REQUEST, DUMP, FIB_MATCH, LOOKUP_TABLE = 1, 0x300, 0x2000, 0x1000
 UNICAST, LOCAL = 1, 2
+IS_UP, IS_LOOPBACK = 1, 8
+# Addresses of this scope and narrower ones are link-local.
+SCOPE_LINK = 253
 # Of links to the own host, and of the bridges of VNIs. Both have the same addresses on every node.
 TO_HOST, SHARED = ("pe-", "pt-ns", "lo"), ("pe-", "pt-ns", "br-pe-")
 MOST_VRFS = 8
@@ -49,26 +53,38 @@ def ask(kind, flags, body, wanted):
                     return found
             data = data[(length + 3) & ~3:]
 
-links, vrfs, owners, read = {}, {}, {}, -LINKS_FOR
+links, vrfs, is_router, read = {}, {}, False, -LINKS_FOR
+# The VRF of a device, and the devices of an address: each VRF may have it.
+places, owners = {}, {}
 
 # Reading a hundred VNIs takes milliseconds.
 def read_links():
-    global links, vrfs, owners, read
+    global links, vrfs, places, owners, is_router, read
     if time.monotonic() < read + LINKS_FOR:
         return
-    links, vrfs, owners = {}, {}, {}
+    links, vrfs, owners, is_router = {}, {}, {}, False
+    usable, masters = set(), {}
     for body in ask(GETLINK, DUMP, bytes(16), NEWLINK):
-        index, found = struct.unpack_from("=i", body, 4)[0], attributes(body[16:])
+        index, flags = struct.unpack_from("=iI", body, 4)
+        found = attributes(body[16:])
+        if flags & IS_UP and not flags & IS_LOOPBACK:
+            usable.add(index)
         links[index] = found[3].rstrip(b"\0").decode()
+        masters[index] = struct.unpack("=I", found[10])[0] if 10 in found else index
         info = attributes(found.get(18, b""))
         if info.get(1, b"").rstrip(b"\0") == b"vrf":
             vrfs[links[index]] = index, attributes(info[2])[1]
+    names = {index: name for name, (index, _) in vrfs.items()}
+    places = {links[index]: names.get(master, "-") for index, master in masters.items()}
     for body in ask(GETADDR, DUMP, bytes(8), NEWADDR):
+        scope, index = struct.unpack_from("=BI", body, 3)
         found = attributes(body[8:])
-        owners[found.get(2, found.get(1))] = links.get(struct.unpack_from("=I", body, 4)[0], "")
+        owners.setdefault(found.get(2, found.get(1)), set()).add(links.get(index, ""))
+        # Each new namespace has tunl0 or sit0 where these modules are loaded.
+        is_router = is_router or (index in usable and scope < SCOPE_LINK)
     read = time.monotonic()
 
-# The length of the matching prefix, the device and the source address; None without a route.
+# The length of the matching prefix, the device (`lo` for an address of the router itself) and the source address; None without a route.
 def route(address, vrf, flags):
     family = FAMILIES[6 if ":" in address else 4]
     packed = socket.inet_pton(family, address)
@@ -82,10 +98,20 @@ def route(address, vrf, flags):
         is_of_vrf = not vrf or found.get(15) == vrf[1]
         if answer[7] in (UNICAST, LOCAL) and is_of_vrf:
             device = links.get(struct.unpack("=I", found[4])[0], "") if 4 in found else ""
-            return answer[1], device, found.get(7)
+            return answer[1], "lo" if answer[7] == LOCAL else device, found.get(7)
     return None
 
-# The VRFs with the most specific route. A default route may lead anywhere: then one VRF, the default one if it has it.
+# Why a connection would say nothing about the target: `host`, or `shared` and the source address; empty if it would.
+def obstacle(address, vrf):
+    found = route(address, vrfs.get(vrf), LOOKUP_TABLE)
+    if found and found[1].startswith(TO_HOST):
+        return ["host"]
+    place = places.get(found[1], vrf) if found else vrf
+    if found and found[2] and any(owner.startswith(SHARED) and places.get(owner) == place for owner in owners.get(found[2], ())):
+        return ["shared", socket.inet_ntop(FAMILIES[4 if len(found[2]) == 4 else 6], found[2])]
+    return []
+
+# The VRFs with the most specific route. A default route may lead anywhere: then the first VRF that can be used, the default one before others.
 def best(address):
     lengths = {}
     for name, vrf in [("-", None), *sorted(vrfs.items())]:
@@ -93,7 +119,8 @@ def best(address):
         if found:
             lengths[name] = found[0]
     most = max(lengths.values(), default=0)
-    return [name for name, length in lengths.items() if length == most][: MOST_VRFS if most > 0 else 1]
+    names = [name for name, length in lengths.items() if length == most]
+    return names[:MOST_VRFS] if most > 0 or not names else [next((name for name in names if not obstacle(address, name)), names[0])]
 
 pending, waiting = {}, {}
 
@@ -113,9 +140,9 @@ def finish(id_):
 def open_connection(id_, address, port, seconds, vrf):
     if vrf != "-" and vrf not in vrfs:
         return say("end", id_, vrf, 0, "ENODEV")
-    found = route(address, vrfs.get(vrf), LOOKUP_TABLE)
-    if found and found[2] and owners.get(found[2], "").startswith(SHARED) and not found[1].startswith(TO_HOST):
-        return say("shared", id_, vrf, socket.inet_ntop(FAMILIES[4 if len(found[2]) == 4 else 6], found[2]))
+    verb, *source = obstacle(address, vrf) or [None]
+    if verb:
+        return say(verb, id_, vrf, *source)
     sock = None
     try:
         sock = socket.socket(FAMILIES[6 if ":" in address else 4], socket.SOCK_STREAM)
@@ -138,7 +165,7 @@ def open_connection(id_, address, port, seconds, vrf):
 
 def connect(id_, address, port, milliseconds, vrf):
     read_links()
-    if len(links) < 2:
+    if not is_router:
         return say("empty", id_)
     # One for this function, which is not done before all are open.
     waiting[id_] = 1

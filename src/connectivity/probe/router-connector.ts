@@ -23,6 +23,13 @@ interface Pending {
   readonly end: (answer: RouterAnswer) => void;
   /** A process that has not answered by then is hung. */
   readonly dueAt: number;
+  /** The one that has the request: after a restart it is not the current one. */
+  process?: PythonProcess;
+}
+
+interface Started {
+  readonly running: PythonProcess;
+  readonly namespace: string;
 }
 
 const LATE_MS = 1_000;
@@ -32,7 +39,7 @@ export class RouterConnector implements RouterConnections {
   readonly #netns: string;
   readonly #stop = new AbortController();
   readonly #pending = new Map<string, Pending>();
-  #process: { readonly running: PythonProcess; readonly namespace: string } | undefined;
+  #process: Started | undefined;
   #last = 0;
 
   constructor(netns: string) {
@@ -55,29 +62,34 @@ export class RouterConnector implements RouterConnections {
   async #send(id: string, line: string): Promise<void> {
     // After the namespace was deleted and created again, the process is still in the old one.
     const namespace = await namespaceIdentity(this.#netns);
-    if (!this.#pending.has(id)) return;
-    if (this.#process && this.#process.namespace !== namespace) this.#process.running.kill();
-    if (this.#process?.namespace !== namespace) this.#start(namespace);
-    this.#process?.running.write(line);
+    const pending = this.#pending.get(id);
+    if (!pending) return;
+    let current = this.#process;
+    if (current?.namespace !== namespace) {
+      current?.running.kill();
+      this.#process = current = this.#start(namespace);
+    }
+    pending.process = current.running;
+    current.running.write(line);
   }
 
-  #start(namespace: string): void {
+  #start(namespace: string): Started {
     const running = startPython({ script: script(), netns: this.#netns, signal: this.#stop.signal, onLine: (line) => this.#take(line) });
     const started = { running, namespace };
-    this.#process = started;
     void running.ended.then((last) => {
-      if (this.#process !== started) return;
-      this.#process = undefined;
+      if (this.#process === started) this.#process = undefined;
       const fault = `Cannot connect from the router: ${last || "its process ended"}`;
-      for (const { end } of this.#pending.values()) end({ fault });
+      for (const { process, end } of this.#pending.values()) if (process === running) end({ fault });
     });
+    return started;
   }
 
   #cancel(id: string): void {
-    const { dueAt = Infinity } = this.#pending.get(id) ?? {};
-    if (!this.#pending.delete(id)) return;
-    if (performance.now() > dueAt) this.#process?.running.kill();
-    else this.#process?.running.write(`cancel ${id}\n`);
+    const pending = this.#pending.get(id);
+    if (!pending) return;
+    this.#pending.delete(id);
+    if (performance.now() > pending.dueAt) pending.process?.kill();
+    else pending.process?.write(`cancel ${id}\n`);
   }
 
   #take(line: string): void {
@@ -86,6 +98,7 @@ export class RouterConnector implements RouterConnections {
     const vrf = where === DEFAULT ? {} : { vrf: where };
     if (verb === "end") pending?.results.push({ ...vrf, latencyMs: Number(value) / 1000, ...(error !== NO_ERROR && { code: error }) });
     else if (verb === "shared") pending?.results.push({ ...vrf, sharedSource: value });
+    else if (verb === "host") pending?.results.push({ ...vrf, isOwnHost: true });
     else if (verb === "done") pending?.end({ results: pending.results });
     else if (verb === "empty") pending?.end("no router");
   }

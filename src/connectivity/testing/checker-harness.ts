@@ -169,7 +169,10 @@ export class CheckerHarness {
     this.tried.push(text);
     const why = this.broken.get(text) ?? this.broken.get(String(port));
     const attempt = { seq, at, target: text };
-    if (why?.startsWith("fault ")) return { ...attempt, actions: [], reachable: false, fault: why.slice(6) };
+    if (why?.startsWith("fault ")) {
+      const notObserved = why.startsWith("fault Not observed") ? { isNotObserved: true as const } : {};
+      return { ...attempt, actions: [], reachable: false, fault: why.slice(6), ...notObserved };
+    }
     const [outcome, message] = why
       ? (["ConnectError", `Failed connect to ${text}; ${why}`] as const)
       : (["ConnectDone", `Connected to ${text}`] as const);
