@@ -65,7 +65,8 @@ test("a namespace without a link that is up and has an address is not that of a 
 });
 
 test("neither a link that is down nor one with a link-local address only makes a router", async () => {
-  ip(router, "link add tunnel type dummy", "addr add 10.9.9.1/24 dev tunnel", "link add other type dummy", "link set other up");
+  ip(router, "link add tunnel type bridge", "addr add 10.9.9.1/24 dev tunnel");
+  ip(router, "link add one type veth peer name other", "link set one up", "link set other up");
   expect(codesOf(await connect())).toBe("no router");
 });
 
