@@ -88,7 +88,10 @@ describe("a start in the background", () => {
   progress.step("Starting");
   const forget = await lab.record({ url: "here" });
   up();
+  // A listener for a signal does not keep the process alive.
+  const alive = setInterval(() => {}, 1_000);
   await new Promise((resolve) => process.once("SIGTERM", resolve));
+  clearInterval(alive);
   await forget();`),
       progress,
     );

@@ -68,6 +68,8 @@ export class Background<T extends object> {
       await this.#forget(starting);
       throw new CliError(outcome.sentence, outcome.exitCode);
     }
+    // Without a word: it ends, and must not look as if it still ran.
+    if (!outcome) await exited;
     child.unref();
     child.stdout.destroy();
     const running = await this.find();
