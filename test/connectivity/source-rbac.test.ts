@@ -256,11 +256,7 @@ describe("a sidecar", () => {
         denied("only Lease check-<pod>"),
       ],
       ["create a Lease for another pod", () => leases.create(leaseOf("web-3"), { signal }), denied(NOT_ITS_OWN)],
-      [
-        "renew another's Lease",
-        () => leases.replace({ ...stolen, spec: { holderIdentity: "web-1" } }, { signal }),
-        denied(NOT_ITS_OWN),
-      ],
+      ["renew another's Lease", () => leases.replace({ ...stolen, spec: { holderIdentity: "web-1" } }, { signal }), denied(NOT_ITS_OWN)],
       [
         "take another's Lease over",
         () => leases.replace({ ...stolen, metadata: { ...stolen.metadata, annotations: { "plumbline.dev/pod": "web-1" } } }, { signal }),
